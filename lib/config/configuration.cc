@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/config/configuration.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/status.h"
+
+namespace penstock {
+namespace {
+
+absl::Status Refuse(absl::string_view option, const std::string& value,
+                    absl::string_view accepted) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", option, "=", value, ": accepted: ", accepted));
+}
+
+absl::Status CheckRange(absl::string_view option, uint64_t value, uint64_t min, uint64_t max) {
+  if (value >= min && value <= max) return absl::OkStatus();
+  return Refuse(option, absl::StrCat(value), absl::StrCat(min, " to ", max));
+}
+
+absl::Status CheckSeconds(absl::string_view option, double seconds) {
+  // Written so that NaN is refused as well.
+  if (seconds >= 0 && seconds <= kMaxSeconds) return absl::OkStatus();
+  return Refuse(option, absl::StrCat(seconds), absl::StrCat("0 to ", kMaxSeconds, " seconds"));
+}
+
+absl::Status CheckPort(absl::string_view option, uint16_t port) {
+  if (port < kMaxPorts) return absl::OkStatus();
+  return Refuse(option, absl::StrCat("port ", port), absl::StrCat("ports 0 to ", kMaxPorts - 1));
+}
+
+absl::Status CheckPerPort(absl::string_view option, const PerPort& values, uint16_t min,
+                          uint16_t max) {
+  if (values.all) PENSTOCK_RETURN_IF_ERROR(CheckRange(option, *values.all, min, max));
+  for (const auto& [port, value] : values.of_port) {
+    PENSTOCK_RETURN_IF_ERROR(CheckPort(option, port));
+    if (value < min || value > max) {
+      return Refuse(option, absl::StrCat(port, ":", value), absl::StrCat(min, " to ", max));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// One row per field: the option's name, what a change of it needs, and how to tell.
+struct Field {
+  absl::string_view option;
+  ChangeKind kind;
+  bool (*same)(const Configuration&, const Configuration&);
+};
+
+#define PENSTOCK_FIELD(option, kind, member)                                                \
+  Field {                                                                                   \
+    option, ChangeKind::kind,                                                               \
+        [](const Configuration& a, const Configuration& b) { return a.member == b.member; } \
+  }
+
+constexpr Field kFields[] = {
+    PENSTOCK_FIELD("start/stop", kPipeline, forwarding),
+    PENSTOCK_FIELD("interactive", kProcess, interactive),
+    PENSTOCK_FIELD("duration", kSettings, duration_s),
+    PENSTOCK_FIELD("stats-period", kSettings, stats_period_s),
+    PENSTOCK_FIELD("report", kSettings, report_path),
+    PENSTOCK_FIELD("memory", kProcess, memory_bytes),
+    PENSTOCK_FIELD("run-dir", kProcess, run_directory),
+    PENSTOCK_FIELD("log-level", kSettings, log_level),
+    PENSTOCK_FIELD("forward-mode", kPipeline, forward_mode),
+    PENSTOCK_FIELD("port-topology", kPipeline, port_topology),
+    PENSTOCK_FIELD("rxq", kPorts, rxq),
+    PENSTOCK_FIELD("txq", kPorts, txq),
+    PENSTOCK_FIELD("rxd", kPorts, rxd),
+    PENSTOCK_FIELD("txd", kPorts, txd),
+    PENSTOCK_FIELD("burst", kPipeline, burst),
+    PENSTOCK_FIELD("tx-retries", kPipeline, tx_retries),
+    PENSTOCK_FIELD("total-num-mbufs", kProcess, total_num_mbufs),
+    PENSTOCK_FIELD("mbuf-size", kProcess, mbuf_size),
+    PENSTOCK_FIELD("mbcache", kProcess, mbcache),
+    PENSTOCK_FIELD("txpkts", kPipeline, txpkts),
+    PENSTOCK_FIELD("tx-ip", kPipeline, tx_ip),
+    PENSTOCK_FIELD("tx-udp", kPipeline, tx_udp),
+    PENSTOCK_FIELD("eth-peer", kPipeline, eth_peer),
+};
+
+#undef PENSTOCK_FIELD
+
+}  // namespace
+
+std::optional<uint16_t> PerPort::For(uint16_t port) const {
+  const auto it = of_port.find(port);
+  return it != of_port.end() ? std::optional<uint16_t>(it->second) : all;
+}
+
+absl::Status Validate(const Configuration& c) {
+  PENSTOCK_RETURN_IF_ERROR(CheckSeconds("duration", c.duration_s));
+  PENSTOCK_RETURN_IF_ERROR(CheckSeconds("stats-period", c.stats_period_s));
+  if (c.memory_bytes != 0 &&
+      (c.memory_bytes < kMinMemoryBytes || c.memory_bytes > kMaxMemoryBytes)) {
+    return Refuse("memory", absl::StrCat(c.memory_bytes), "64M to 1T");
+  }
+  if (c.run_directory.empty()) return Refuse("run-dir", "", "a folder");
+  if (c.forward_mode.empty()) return Refuse("forward-mode", "", "a mode");
+  PENSTOCK_RETURN_IF_ERROR(CheckRange("burst", c.burst, 1, kMaxBurst));
+  PENSTOCK_RETURN_IF_ERROR(CheckRange("tx-retries", c.tx_retries, 0, kMaxTxRetries));
+  PENSTOCK_RETURN_IF_ERROR(CheckPerPort("rxq", c.rxq, 1, kMaxQueues));
+  PENSTOCK_RETURN_IF_ERROR(CheckPerPort("txq", c.txq, 1, kMaxQueues));
+  PENSTOCK_RETURN_IF_ERROR(CheckPerPort("rxd", c.rxd, 1, kMaxDescriptors));
+  PENSTOCK_RETURN_IF_ERROR(CheckPerPort("txd", c.txd, 1, kMaxDescriptors));
+  PENSTOCK_RETURN_IF_ERROR(CheckRange("mbcache", c.mbcache, 0, kMaxMbufCache));
+  PENSTOCK_RETURN_IF_ERROR(CheckRange("mbuf-size", c.mbuf_size, kMinMbufBytes, 65535));
+  if (c.total_num_mbufs != 0) {
+    PENSTOCK_RETURN_IF_ERROR(
+        CheckRange("total-num-mbufs", c.total_num_mbufs, kMinMbufs, kMaxMbufs));
+  }
+  if (c.txpkts.empty() || c.txpkts.size() > kMaxSegments) {
+    return Refuse("txpkts", absl::StrCat(c.txpkts.size(), " segments"),
+                  absl::StrCat("1 to ", kMaxSegments, " segments"));
+  }
+  for (uint16_t length : c.txpkts) {
+    // A segment is one mbuf.
+    PENSTOCK_RETURN_IF_ERROR(CheckRange("txpkts", length, 1, c.mbuf_size - kHeadroomBytes));
+  }
+  const uint64_t total = std::accumulate(c.txpkts.begin(), c.txpkts.end(), uint64_t{0});
+  PENSTOCK_RETURN_IF_ERROR(CheckRange("txpkts", total, kMinTxPacketBytes, kMaxPacketBytes));
+  if (c.interactive && c.stats_period_s > 0) {
+    return absl::InvalidArgumentError(
+        "--stats-period: accepted: without -i; at the prompt, type show fwd stats");
+  }
+  for (uint16_t port : c.tx_udp) PENSTOCK_RETURN_IF_ERROR(CheckRange("tx-udp", port, 1, 65535));
+  for (const auto& [port, mac] : c.eth_peer) {
+    PENSTOCK_RETURN_IF_ERROR(CheckPort("eth-peer", port));
+  }
+  return absl::OkStatus();
+}
+
+Change Difference(const Configuration& from, const Configuration& to) {
+  Change change;
+  for (const Field& field : kFields) {
+    if (field.same(from, to)) continue;
+    change.options.emplace_back(field.option);
+    change.kind = std::max(change.kind, field.kind);
+  }
+  return change;
+}
+
+}  // namespace penstock

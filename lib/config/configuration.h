@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Configuration: everything a user can ask of a running dataplane, as plain data.
+//
+// The command line, a configuration file and the embedding application all fill one Configuration;
+// Runtime::Apply takes it, at the first start and for every change after. It holds no pointers and
+// no state, copies freely and belongs to whoever made it. Validate() says what is wrong with it on
+// its own; what depends on the machine (ports, queues, lcores) is refused by the planner. Options
+// by name are in lib/config/options.h.
+
+#ifndef PENSTOCK_LIB_CONFIG_CONFIGURATION_H_
+#define PENSTOCK_LIB_CONFIG_CONFIGURATION_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lib/base/log.h"
+#include "lib/net/ip_address.h"
+#include "lib/net/mac_address.h"
+
+namespace penstock {
+
+// Which port a packet received on port P leaves by: P^1 (paired), the next one (chained), P (loop).
+enum class PortTopology { kPaired, kChained, kLoop };
+
+inline constexpr uint16_t kMaxBurst = 512;
+inline constexpr uint32_t kMaxTxRetries = 1'000'000;
+inline constexpr uint16_t kMaxPorts = 32;  // As DPDK is built.
+inline constexpr uint16_t kMaxQueues = 1024;
+inline constexpr uint16_t kMaxDescriptors = 32768;
+inline constexpr uint16_t kMaxPacketBytes = 9728;
+inline constexpr uint16_t kMinTxPacketBytes = 42;  // Ethernet, IPv4 and UDP headers.
+inline constexpr uint16_t kMaxSegments = 8;
+inline constexpr uint16_t kHeadroomBytes = 128;  // Before the data of every mbuf, as DPDK has it.
+inline constexpr uint16_t kMinMbufBytes = 256;
+inline constexpr uint32_t kMinMbufs = 1024;
+inline constexpr uint32_t kMaxMbufs = 1u << 28;
+inline constexpr uint16_t kMaxMbufCache = 512;  // DPDK's own limit.
+inline constexpr uint32_t kMaxSeconds = 365 * 24 * 3600;
+inline constexpr uint64_t kMinMemoryBytes = uint64_t{64} << 20;
+inline constexpr uint64_t kMaxMemoryBytes = uint64_t{1} << 40;
+
+// One value for every port, or one for some: `--rxq=4` or `--rxq=0:4,1:2`.
+struct PerPort {
+  std::optional<uint16_t> all;
+  std::map<uint16_t, uint16_t> of_port;
+
+  // What was asked for `port`, if anything.
+  std::optional<uint16_t> For(uint16_t port) const;
+  bool operator==(const PerPort&) const = default;
+};
+
+struct Configuration {
+  // ---- run ----
+  bool forwarding = true;  // Are the lcores to move packets?
+  bool interactive = false;
+  double duration_s = 0;      // 0: until told to stop.
+  double stats_period_s = 0;  // 0: none.
+  std::string report_path;
+  uint64_t memory_bytes = 0;  // 0: what EAL takes, or kDefaultMemoryBytes without hugepages.
+  std::string run_directory = "/run/penstock";
+  Severity log_level = Severity::kInfo;
+
+  // ---- mode ----
+  std::string forward_mode = "io";
+  PortTopology port_topology = PortTopology::kPaired;
+
+  // ---- queues ----
+  PerPort rxq;  // Default 1.
+  PerPort txq;  // Default: one per sending lcore, up to what the port has.
+  PerPort rxd;  // Default 1024, within what the port takes.
+  PerPort txd;
+  uint16_t burst = 32;
+  uint32_t tx_retries = 0;
+
+  // ---- mempool ----
+  uint32_t total_num_mbufs = 0;  // Per mempool; 0: computed from the plan.
+  uint16_t mbuf_size = 2176;     // Data room in bytes, headroom included.
+  uint16_t mbcache = 250;
+
+  // ---- what txonly makes ----
+  std::vector<uint16_t> txpkts = {64};  // Segment lengths of one packet, without FCS.
+  // Source and destination: 198.18.0.1 and .2, of the range for benchmarks (RFC 2544), discard
+  // port.
+  std::array<Ipv4Address, 2> tx_ip = {Ipv4Address(0xc6120001), Ipv4Address(0xc6120002)};
+  std::array<uint16_t, 2> tx_udp = {9, 9};
+  std::map<uint16_t, MacAddress> eth_peer;  // Destination by port; default 02:00:00:00:00:PORT.
+
+  bool operator==(const Configuration&) const = default;
+};
+
+inline constexpr uint64_t kDefaultMemoryBytes = uint64_t{1024} << 20;
+
+// Everything that can be known to be wrong without looking at the machine: ranges, and combinations
+// that make no sense. The message names the option, the value and what is accepted.
+absl::Status Validate(const Configuration& configuration);
+
+// The least that has to happen to go from one configuration to another, in growing order.
+enum class ChangeKind {
+  kNone,
+  kSettings,  // Nothing in the data path.
+  kPipeline,  // Lcores pause and are built anew; the ports keep running.
+  kPorts,     // Lcores pause; ports stop, are set up anew and start.
+  kProcess,   // Fixed when the process started: refused.
+};
+
+struct Change {
+  ChangeKind kind = ChangeKind::kNone;
+  std::vector<std::string> options;  // The names of what differs.
+};
+
+Change Difference(const Configuration& from, const Configuration& to);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_LIB_CONFIG_CONFIGURATION_H_
