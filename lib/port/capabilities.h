@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a port can do, as the port itself answers. Control thread.
+//
+// Most answers come from rte_eth_dev_info_get. Some functions have no flag there: whether a driver
+// has them is found out by calling them where that changes nothing (QueryFunctions). A few drivers
+// do not say what they demand or keep; those facts, each learnt from the driver, stand in one table
+// in capabilities.cc and nowhere else.
+
+#ifndef PENSTOCK_LIB_PORT_CAPABILITIES_H_
+#define PENSTOCK_LIB_PORT_CAPABILITIES_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/net/mac_address.h"
+
+namespace penstock {
+
+struct QueueLimits {
+  uint16_t max_queues = 0;
+  uint16_t min_descriptors = 0;
+  uint16_t max_descriptors = 0;
+  uint16_t descriptor_align = 1;
+};
+
+struct PortCapabilities {
+  uint16_t port = 0;
+  std::string name;
+  std::string driver;
+  std::string interface;  // Of the kernel; empty when the port has none.
+  uint32_t ifindex = 0;
+  int numa_node = -1;  // -1: none of its own.
+  MacAddress mac;
+  QueueLimits rx;
+  QueueLimits tx;
+  uint32_t max_rx_packet_bytes = 0;
+
+  // From rte_eth_dev_info_get.
+  bool mt_lockfree = false;
+  bool fast_free = false;
+  bool multi_segments = false;
+  bool rss = false;
+  bool timestamps = false;
+  bool inline_ipsec = false;  // rte_security: inline crypto or inline protocol for ESP.
+
+  // From QueryFunctions(), once the port's queues are set up.
+  bool tx_done_cleanup = false;
+  bool rx_interrupts = false;
+
+  // What the driver does not say (see the table).
+  bool fixed_queues = false;    // Devargs fix how many it has, and packets come in on all of them.
+  bool equal_queues = false;    // As many TX as RX queues, or it refuses.
+  bool sets_up_once = false;    // Its queues cannot be set up a second time.
+  bool dma = false;             // A device reads and writes mbufs by itself, at their IOVA.
+  bool forgets_counts = false;  // Its statistics go back to zero on their own.
+  bool hidden_sockets = false;  // It keeps mbufs in AF_XDP sockets that it never gives back.
+  uint32_t driver_mbufs = 0;    // What it takes per RX queue beyond the descriptors asked for.
+};
+
+absl::StatusOr<PortCapabilities> QueryCapabilities(uint16_t port);
+
+// Fills `tx_done_cleanup` and `rx_interrupts`. The port's queues are set up.
+void QueryFunctions(PortCapabilities& capabilities);
+
+// Name and yes or no, in the order of the documentation.
+std::vector<std::pair<std::string, bool>> CapabilityTable(const PortCapabilities& capabilities);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_LIB_PORT_CAPABILITIES_H_

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/port/port.h"
+
+#include <rte_ethdev.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/log.h"
+#include "lib/base/status.h"
+#include "lib/port/recovery.h"
+#include "lib/port/xsk_socket.h"
+#include "lib/port/xsk_umem.h"
+
+namespace penstock {
+
+absl::StatusOr<Port> Port::Open(uint16_t port, RunDirectory* run_directory) {
+  PENSTOCK_ASSIGN_OR_RETURN(PortCapabilities capabilities, QueryCapabilities(port));
+  Port result(std::move(capabilities), run_directory);
+  const PortCapabilities& known = result.capabilities_;
+  if (known.ifindex != 0) {
+    PENSTOCK_ASSIGN_OR_RETURN(result.was_promiscuous_, IsPromiscuous(known.ifindex));
+    PENSTOCK_ASSIGN_OR_RETURN(result.found_programs_, AttachedXdpPrograms(known.ifindex));
+    // Before the port touches it: a life that ends here leaves nothing.
+    PENSTOCK_RETURN_IF_ERROR(result.RecordInterface(0, XdpMode::kDriver));
+  }
+  rte_eth_stats stats{};
+  result.counts_ = !known.forgets_counts && rte_eth_stats_get(port, &stats) == 0;
+  result.basis_ = result.Read();
+  return result;
+}
+
+std::string Port::Where() const {
+  return absl::StrCat("port ", capabilities_.port, " (", capabilities_.name,
+                      capabilities_.interface.empty() ? "" : ", interface ",
+                      capabilities_.interface, ")");
+}
+
+absl::Status Port::RecordInterface(uint32_t xdp_program_id, XdpMode mode) {
+  record_ = {.name = capabilities_.interface,
+             .ifindex = capabilities_.ifindex,
+             .xdp_program_id = xdp_program_id,
+             .xdp_mode = mode,
+             .was_promiscuous = was_promiscuous_};
+  return run_directory_ == nullptr ? absl::OkStatus() : run_directory_->RecordInterface(record_);
+}
+
+absl::Status Port::MaySetUp() const {
+  if (!set_up_ || !capabilities_.sets_up_once) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      Where(), ": ", capabilities_.driver,
+      " cannot change its queues once they are set up; stop penstock and start it with "
+      "the options wanted"));
+}
+
+absl::Status Port::SetUp(const PortSetup& setup) {
+  PENSTOCK_RETURN_IF_ERROR(MaySetUp());
+  if (capabilities_.hidden_sockets) {
+    PENSTOCK_RETURN_IF_ERROR(WithContext(CheckPoolFitsUmem(*setup.mempool), Where()));
+  }
+  rte_eth_dev_info info;
+  if (const int error = rte_eth_dev_info_get(capabilities_.port, &info); error != 0) {
+    return ErrnoStatus(error, absl::StrCat("rte_eth_dev_info_get, ", Where()));
+  }
+  rte_eth_conf conf{};
+  if (setup.rx_queues > 1 && capabilities_.rss) {
+    conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+    conf.rx_adv_conf.rss_conf.rss_hf =
+        info.flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP);
+  }
+  uint64_t wanted = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+  if (setup.mt_lockfree) wanted |= RTE_ETH_TX_OFFLOAD_MT_LOCKFREE;
+  if (setup.fast_free) wanted |= RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+  conf.txmode.offloads = wanted & info.tx_offload_capa;
+  // Frames longer than an mbuf arrive as chains where the port can do that.
+  conf.rxmode.offloads = RTE_ETH_RX_OFFLOAD_SCATTER & info.rx_offload_capa;
+  if (const int error =
+          rte_eth_dev_configure(capabilities_.port, setup.rx_queues, setup.tx_queues, &conf);
+      error != 0) {
+    return ErrnoStatus(error, absl::StrCat("rte_eth_dev_configure(", setup.rx_queues, " rx, ",
+                                           setup.tx_queues, " tx), ", Where()));
+  }
+  // From here on its queues may hold mbufs of the pool, whatever comes of it.
+  set_up_ = true;
+  for (uint16_t queue = 0; queue < setup.rx_queues; ++queue) {
+    PENSTOCK_RETURN_IF_ERROR(SetUpRxQueue(queue, setup, conf.rxmode.offloads));
+  }
+  rte_eth_txconf tx_conf = info.default_txconf;
+  // The effective offloads of a queue are the port's and its own.
+  tx_conf.offloads = conf.txmode.offloads | (wanted & info.tx_queue_offload_capa);
+  for (uint16_t queue = 0; queue < setup.tx_queues; ++queue) {
+    const int error = rte_eth_tx_queue_setup(
+        capabilities_.port, queue, setup.tx_descriptors,
+        static_cast<unsigned>(rte_eth_dev_socket_id(capabilities_.port)), &tx_conf);
+    if (error != 0) {
+      return ErrnoStatus(error, absl::StrCat("rte_eth_tx_queue_setup(queue ", queue, ", ",
+                                             setup.tx_descriptors, " descriptors), ", Where()));
+    }
+  }
+  QueryFunctions(capabilities_);
+  return absl::OkStatus();
+}
+
+absl::Status Port::SetUpRxQueue(uint16_t queue, const PortSetup& setup, uint64_t offloads) {
+  std::vector<int> before;
+  if (capabilities_.hidden_sockets) {
+    PENSTOCK_ASSIGN_OR_RETURN(before, XskSockets());
+  }
+  rte_eth_dev_info info;
+  if (const int error = rte_eth_dev_info_get(capabilities_.port, &info); error != 0) {
+    return ErrnoStatus(error, absl::StrCat("rte_eth_dev_info_get, ", Where()));
+  }
+  rte_eth_rxconf conf = info.default_rxconf;
+  conf.offloads = offloads;
+  const int error = rte_eth_rx_queue_setup(
+      capabilities_.port, queue, setup.rx_descriptors,
+      static_cast<unsigned>(rte_eth_dev_socket_id(capabilities_.port)), &conf, setup.mempool);
+  // A program that is attached now and was not before is ours, whether the call succeeded or not.
+  if (capabilities_.ifindex != 0) {
+    PENSTOCK_ASSIGN_OR_RETURN(const std::vector<XdpProgram> programs,
+                              AttachedXdpPrograms(capabilities_.ifindex));
+    for (const XdpProgram& program : programs) {
+      const bool found = std::ranges::any_of(
+          found_programs_, [&](const XdpProgram& other) { return other.id == program.id; });
+      if (found || program.id == record_.xdp_program_id) continue;
+      PENSTOCK_RETURN_IF_ERROR(RecordInterface(program.id, program.mode));
+    }
+  }
+  if (error != 0) {
+    std::string hint =
+        capabilities_.hidden_sockets ? " (--log-level=debug shows what libxdp and libbpf say)" : "";
+    for (const XdpProgram& program : found_programs_) {
+      absl::StrAppend(&hint, "; interface ", capabilities_.interface, " carries XDP program ",
+                      program.id, " (", program.name,
+                      ") of someone else, which was left: remove it with 'ip link set dev ",
+                      capabilities_.interface, " xdp off' if it is not needed");
+    }
+    return WithContext(
+        ErrnoStatus(error, absl::StrCat("rte_eth_rx_queue_setup(queue ", queue, ", ",
+                                        setup.rx_descriptors, " descriptors)", hint)),
+        Where());
+  }
+  if (capabilities_.hidden_sockets) {
+    PENSTOCK_ASSIGN_OR_RETURN(const std::vector<int> after, XskSockets());
+    std::vector<int> made;
+    std::ranges::set_difference(after, before, std::back_inserter(made));
+    for (int fd : made) sockets_.push_back({fd, setup.rx_descriptors});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Port::Start() {
+  if (started_) return absl::OkStatus();
+  if (const int error = rte_eth_dev_start(capabilities_.port); error != 0) {
+    return ErrnoStatus(error, absl::StrCat("rte_eth_dev_start, ", Where()));
+  }
+  started_ = true;
+  basis_ = Read();
+  // A forwarder takes what is not addressed to it, a generator's answers included.
+  if (const int error = rte_eth_promiscuous_enable(capabilities_.port);
+      error != 0 && error != -ENOTSUP) {
+    return ErrnoStatus(error, absl::StrCat("rte_eth_promiscuous_enable, ", Where()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Port::Stop() {
+  if (!started_) return absl::OkStatus();
+  started_ = false;
+  if (!was_promiscuous_) rte_eth_promiscuous_disable(capabilities_.port);
+  const PortReport counts = Counts();
+  gone_ = {counts.rx_packets, counts.rx_bytes,  counts.tx_packets, counts.tx_bytes,
+           counts.rx_missed,  counts.rx_errors, counts.tx_errors,  counts.rx_nombuf};
+  const int error = rte_eth_dev_stop(capabilities_.port);
+  basis_ = Read();
+  if (error != 0) return ErrnoStatus(error, absl::StrCat("rte_eth_dev_stop, ", Where()));
+  return absl::OkStatus();
+}
+
+absl::Status Port::Close() {
+  if (closed_) return absl::OkStatus();
+  absl::Status status = Stop();
+  closed_ = true;
+  sockets_.clear();
+  if (const int error = rte_eth_dev_close(capabilities_.port); error != 0) {
+    status.Update(ErrnoStatus(error, absl::StrCat("rte_eth_dev_close, ", Where())));
+  }
+  if (record_.ifindex != 0) {
+    std::vector<std::string> lines;
+    const bool clean = UndoInterface(record_, lines);
+    for (const std::string& line : lines) Log(Severity::kInfo, line);
+    if (clean && run_directory_ != nullptr) {
+      status.Update(run_directory_->ForgetInterface(record_.ifindex));
+    }
+  }
+  return status;
+}
+
+Port::Basis Port::Read() const {
+  rte_eth_stats stats{};
+  if (!counts_ || rte_eth_stats_get(capabilities_.port, &stats) != 0) return {};
+  for (const HiddenSocket& socket : sockets_) {
+    stats.imissed += XskRxRingFull(socket.fd).value_or(0);
+  }
+  return {stats.ipackets, stats.ibytes,  stats.opackets, stats.obytes,
+          stats.imissed,  stats.ierrors, stats.oerrors,  stats.rx_nombuf};
+}
+
+PortReport Port::Counts() const {
+  const Basis now = closed_ ? basis_ : Read();
+  PortReport report;
+  report.port = capabilities_.port;
+  report.name = capabilities_.name;
+  report.driver = capabilities_.driver;
+  report.counted = counts_;
+  report.rx_packets = gone_.rx_packets + now.rx_packets - basis_.rx_packets;
+  report.rx_bytes = gone_.rx_bytes + now.rx_bytes - basis_.rx_bytes;
+  report.tx_packets = gone_.tx_packets + now.tx_packets - basis_.tx_packets;
+  report.tx_bytes = gone_.tx_bytes + now.tx_bytes - basis_.tx_bytes;
+  report.rx_missed = gone_.rx_missed + now.rx_missed - basis_.rx_missed;
+  report.rx_errors = gone_.rx_errors + now.rx_errors - basis_.rx_errors;
+  report.tx_errors = gone_.tx_errors + now.tx_errors - basis_.tx_errors;
+  report.rx_nombuf = gone_.rx_nombuf + now.rx_nombuf - basis_.rx_nombuf;
+  if (closed_) return report;
+  const int count = rte_eth_xstats_get_names(capabilities_.port, nullptr, 0);
+  if (count <= 0) return report;
+  std::vector<rte_eth_xstat_name> names(static_cast<size_t>(count));
+  std::vector<rte_eth_xstat> values(static_cast<size_t>(count));
+  const auto size = static_cast<unsigned>(count);
+  if (rte_eth_xstats_get_names(capabilities_.port, names.data(), size) != count ||
+      rte_eth_xstats_get(capabilities_.port, values.data(), size) != count) {
+    return report;  // They changed in between; the next snapshot has them.
+  }
+  for (const rte_eth_xstat& value : values) report.xstats[names[value.id].name] = value.value;
+  return report;
+}
+
+absl::StatusOr<std::vector<SocketImage>> Port::Sockets() const {
+  std::vector<SocketImage> images;
+  for (const HiddenSocket& socket : sockets_) {
+    PENSTOCK_ASSIGN_OR_RETURN(const XskRings rings,
+                              XskRings::OfSocket(socket.fd, socket.descriptors));
+    PENSTOCK_ASSIGN_OR_RETURN(SocketImage image, rings.Read());
+    images.push_back(std::move(image));
+  }
+  return images;
+}
+
+}  // namespace penstock
