@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// LcoreProgram: what one lcore runs, as the runtime sees it; LcoreLoop: the loop itself.
+//
+// One iteration: receive a burst from each RX queue and pass it down the row of stages, let the
+// stages release or make packets, send what was gathered, then balance the books: counters, the
+// answer to who asked for them, heartbeat, quiescent state. Nothing is allocated, logged or locked
+// in it but the lock of a queue that the plan shares.
+
+#ifndef PENSTOCK_LIB_PIPELINE_LCORE_LOOP_H_
+#define PENSTOCK_LIB_PIPELINE_LCORE_LOOP_H_
+
+#include <rte_ethdev.h>
+#include <rte_rcu_qsbr.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "lib/base/cycles.h"
+#include "lib/pipeline/lcore_counters.h"
+#include "lib/pipeline/outlets.h"
+#include "lib/pipeline/pipeline.h"
+#include "lib/pipeline/stage.h"
+#include "lib/stats/counter_page.h"
+
+namespace penstock {
+
+class LcoreProgram {
+ public:
+  explicit LcoreProgram(LcoreCounters layout) : layout_(layout), page_(layout.size()) {}
+  virtual ~LcoreProgram() = default;
+
+  // On the lcore: runs until Stop(), then lets go of every packet held.
+  virtual void Run() noexcept = 0;
+
+  // The lcore's instance of stage `i` of the row, for a command of that stage.
+  virtual void* StageAt(size_t i) noexcept = 0;
+
+  // ---- Control threads. ----
+  void Stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
+  CounterPage& page() noexcept { return page_; }
+  const LcoreCounters& layout() const noexcept { return layout_; }
+  // Grows while the lcore runs; only that it moves means something.
+  uint64_t Heartbeat() const noexcept { return heartbeat_.load(std::memory_order_relaxed); }
+
+ protected:
+  const LcoreCounters layout_;
+  CounterPage page_;
+  // Read each iteration, written once, by another thread: not on a line that the lcore writes.
+  PENSTOCK_CACHE_ALIGNED std::atomic<bool> stop_{false};
+  // Written each iteration by the lcore, read now and then by others.
+  PENSTOCK_CACHE_ALIGNED std::atomic<uint64_t> heartbeat_{0};
+};
+
+// What the runtime gives to a program besides the stages' context.
+struct LcoreResources {
+  std::vector<TxQueue> tx;
+  uint16_t burst;
+  uint32_t tx_retries;
+  rte_rcu_qsbr* quiescence;  // The lcore reports under its own lcore id.
+};
+
+template <class Row, class Policy>
+class LcoreLoop final : public LcoreProgram {
+ public:
+  LcoreLoop(const StageContext& context, LcoreResources resources, LcoreCounters layout,
+            std::unique_ptr<Row> row)
+      : LcoreProgram(layout),
+        lcore_(context.lcore),
+        burst_(resources.burst),
+        quiescence_(resources.quiescence),
+        row_(std::move(row)),
+        outlets_(std::move(resources.tx), layout, page_.local().data(), resources.tx_retries) {
+    for (const StageContext::Rx& rx : context.rx) rx_.push_back({rx.port, rx.queue});
+  }
+
+  void Run() noexcept override {
+    rte_rcu_qsbr_thread_online(quiescence_, lcore_);
+    bool busy = false;
+    uint64_t since_tsc = ReadTsc();
+    uint64_t beat = Heartbeat();
+    while (!stop_.load(std::memory_order_relaxed)) {
+      const bool moved = Iterate();
+      // Time is read only where the lcore turns from busy to idle or back, and now and then in
+      // between so that a snapshot is not far behind.
+      if (moved != busy || (beat & kClockMask) == 0) [[unlikely]] {
+        const uint64_t now_tsc = ReadTsc();
+        if (busy) page_.local()[LcoreCounters::kBusyCycles] += now_tsc - since_tsc;
+        since_tsc = now_tsc;
+        busy = moved;
+      }
+      heartbeat_.store(++beat, std::memory_order_relaxed);
+      EndIteration();
+    }
+    if (busy) page_.local()[LcoreCounters::kBusyCycles] += ReadTsc() - since_tsc;
+    row_->Drain(outlets_);
+    outlets_.Flush();
+    EndIteration();
+    rte_rcu_qsbr_thread_offline(quiescence_, lcore_);
+    page_.Stop();
+  }
+
+  void* StageAt(size_t wanted) noexcept override {
+    void* found = nullptr;
+    [&]<size_t... i>(std::index_sequence<i...>) {
+      ((i == wanted ? void(found = &row_->template stage<i>()) : void()), ...);
+    }
+    (std::make_index_sequence<Row::kStages>());
+    return found;
+  }
+
+ private:
+  static constexpr uint64_t kClockMask = 1023;
+
+  struct RxQueue {
+    uint16_t port;
+    uint16_t queue;
+  };
+
+  // Returns whether a packet was received or made.
+  bool Iterate() noexcept {
+    uint64_t* const counts = page_.local().data();
+    uint64_t moved = 0;
+    for (size_t slot = 0; slot < rx_.size(); ++slot) {
+      const uint16_t n = rte_eth_rx_burst(rx_[slot].port, rx_[slot].queue, mbufs_.data(), burst_);
+      ++counts[LcoreCounters::kPolls];
+      if (n == 0) {
+        ++counts[LcoreCounters::kEmptyPolls];
+        continue;
+      }
+      counts[layout_.Rx(slot)] += n;
+      moved += n;
+      row_->Process(outlets_, Burst{{mbufs_.data(), n}, static_cast<RxSlot>(slot)});
+    }
+    const uint64_t made = counts[LcoreCounters::kMade];
+    row_->Poll(outlets_);
+    outlets_.Flush();
+    return moved + (counts[LcoreCounters::kMade] - made) > 0;
+  }
+
+  // The books balance here.
+  void EndIteration() noexcept {
+    page_.local()[LcoreCounters::kHeld] = row_->Held();
+    page_.Answer();
+    rte_rcu_qsbr_quiescent(quiescence_, lcore_);
+  }
+
+  const unsigned lcore_;
+  const uint16_t burst_;
+  rte_rcu_qsbr* const quiescence_;
+  std::vector<RxQueue> rx_;
+  std::unique_ptr<Row> row_;
+  LcoreOutlets<Policy> outlets_;
+  PENSTOCK_CACHE_ALIGNED std::array<rte_mbuf*, kMaxBurst> mbufs_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_LIB_PIPELINE_LCORE_LOOP_H_
