@@ -60,6 +60,9 @@ struct Field {
 constexpr Field kFields[] = {
     PENSTOCK_FIELD("start/stop", kPipeline, forwarding),
     PENSTOCK_FIELD("interactive", kProcess, interactive),
+    PENSTOCK_FIELD("cmdline-file", kProcess, cmdline_file),
+    PENSTOCK_FIELD("auto-start", kProcess, auto_start),
+    PENSTOCK_FIELD("tx-first", kSettings, tx_first),
     PENSTOCK_FIELD("duration", kSettings, duration_s),
     PENSTOCK_FIELD("stats-period", kSettings, stats_period_s),
     PENSTOCK_FIELD("report", kSettings, report_path),
@@ -68,12 +71,20 @@ constexpr Field kFields[] = {
     PENSTOCK_FIELD("log-level", kSettings, log_level),
     PENSTOCK_FIELD("forward-mode", kPipeline, forward_mode),
     PENSTOCK_FIELD("port-topology", kPipeline, port_topology),
+    PENSTOCK_FIELD("portlist", kPipeline, portlist),
+    PENSTOCK_FIELD("corelist", kPipeline, corelist),
+    PENSTOCK_FIELD("nb-cores", kPipeline, nb_cores),
+    PENSTOCK_FIELD("port start/stop", kPorts, stopped_ports),
     PENSTOCK_FIELD("rxq", kPorts, rxq),
     PENSTOCK_FIELD("txq", kPorts, txq),
     PENSTOCK_FIELD("rxd", kPorts, rxd),
     PENSTOCK_FIELD("txd", kPorts, txd),
     PENSTOCK_FIELD("burst", kPipeline, burst),
     PENSTOCK_FIELD("tx-retries", kPipeline, tx_retries),
+    PENSTOCK_FIELD("rss", kPorts, rss),
+    PENSTOCK_FIELD("max-pkt-len", kPorts, max_packet_bytes),
+    PENSTOCK_FIELD("rx-offloads", kPorts, rx_offloads),
+    PENSTOCK_FIELD("tx-offloads", kPorts, tx_offloads),
     PENSTOCK_FIELD("total-num-mbufs", kProcess, total_num_mbufs),
     PENSTOCK_FIELD("mbuf-size", kProcess, mbuf_size),
     PENSTOCK_FIELD("mbcache", kProcess, mbcache),
@@ -81,6 +92,8 @@ constexpr Field kFields[] = {
     PENSTOCK_FIELD("tx-ip", kPipeline, tx_ip),
     PENSTOCK_FIELD("tx-udp", kPipeline, tx_udp),
     PENSTOCK_FIELD("eth-peer", kPipeline, eth_peer),
+    PENSTOCK_FIELD("txonly-multi-flow", kPipeline, txonly_multi_flow),
+    PENSTOCK_FIELD("flowgen-flows", kPipeline, flowgen_flows),
 };
 
 #undef PENSTOCK_FIELD
@@ -90,6 +103,12 @@ constexpr Field kFields[] = {
 std::optional<uint16_t> PerPort::For(uint16_t port) const {
   const auto it = of_port.find(port);
   return it != of_port.end() ? std::optional<uint16_t>(it->second) : all;
+}
+
+MacAddress Configuration::EthPeer(uint16_t port) const {
+  const auto it = eth_peer.find(port);
+  if (it != eth_peer.end()) return it->second;
+  return MacAddress{{0x02, 0, 0, 0, 0, static_cast<uint8_t>(port)}};
 }
 
 absl::Status Validate(const Configuration& c) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ namespace penstock {
 
 // Which port a packet received on port P leaves by: P^1 (paired), the next one (chained), P (loop).
 enum class PortTopology { kPaired, kChained, kLoop };
+
+// By what a port with several RX queues spreads packets over them, as far as it can: kDefault is
+// IP addresses and, where there are, UDP or TCP ports.
+enum class Rss { kDefault, kIp, kUdp };
 
 inline constexpr uint16_t kMaxBurst = 512;
 inline constexpr uint32_t kMaxTxRetries = 1'000'000;
@@ -59,6 +64,9 @@ struct Configuration {
   // ---- run ----
   bool forwarding = true;  // Are the lcores to move packets?
   bool interactive = false;
+  std::string cmdline_file;   // Commands that run before the prompt.
+  bool auto_start = false;    // With a prompt: forward at once.
+  uint32_t tx_first = 0;      // Bursts given to each TX queue when forwarding begins.
   double duration_s = 0;      // 0: until told to stop.
   double stats_period_s = 0;  // 0: none.
   std::string report_path;
@@ -69,6 +77,10 @@ struct Configuration {
   // ---- mode ----
   std::string forward_mode = "io";
   PortTopology port_topology = PortTopology::kPaired;
+  std::vector<uint16_t> portlist;    // Ports that forward, in the topology's order; empty: all.
+  std::vector<uint16_t> corelist;    // Lcores that may work, in this order; empty: all.
+  uint16_t nb_cores = 0;             // How many of them; 0: all.
+  std::set<uint16_t> stopped_ports;  // By `port stop`; none of them may forward.
 
   // ---- queues ----
   PerPort rxq;  // Default 1.
@@ -77,19 +89,31 @@ struct Configuration {
   PerPort txd;
   uint16_t burst = 32;
   uint32_t tx_retries = 0;
+  Rss rss = Rss::kDefault;
+  uint16_t max_packet_bytes = 0;  // --max-pkt-len, without FCS; 0: what the port has.
+  // Asked for beside what the mode needs, as RTE_ETH_RX_OFFLOAD_* and RTE_ETH_TX_OFFLOAD_*; the
+  // port must have them.
+  uint64_t rx_offloads = 0;
+  uint64_t tx_offloads = 0;
 
   // ---- mempool ----
   uint32_t total_num_mbufs = 0;  // Per mempool; 0: computed from the plan.
   uint16_t mbuf_size = 2176;     // Data room in bytes, headroom included.
   uint16_t mbcache = 250;
 
-  // ---- what txonly makes ----
+  // ---- what txonly and flowgen make ----
   std::vector<uint16_t> txpkts = {64};  // Segment lengths of one packet, without FCS.
   // Source and destination: 198.18.0.1 and .2, of the range for benchmarks (RFC 2544), discard
   // port.
   std::array<Ipv4Address, 2> tx_ip = {Ipv4Address(0xc6120001), Ipv4Address(0xc6120002)};
   std::array<uint16_t, 2> tx_udp = {9, 9};
-  std::map<uint16_t, MacAddress> eth_peer;  // Destination by port; default 02:00:00:00:00:PORT.
+  std::map<uint16_t, MacAddress> eth_peer;  // What --eth-peer says; EthPeer() has the default.
+  bool txonly_multi_flow = false;           // txonly: the source address changes by packet.
+  uint32_t flowgen_flows = 1024;            // flowgen: flows in a cycle.
+
+  // Whom `port` sends to, where a mode needs a destination address: testpmd's defaults are locally
+  // administered addresses, one per port, 02:00:00:00:00:PORT.
+  MacAddress EthPeer(uint16_t port) const;
 
   bool operator==(const Configuration&) const = default;
 };

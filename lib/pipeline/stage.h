@@ -88,12 +88,14 @@ struct StageContext {
     uint16_t port;
     uint16_t queue;
     TxSlot peer;  // Where the mode's destination for this port is; kNoSlot if it sends nowhere.
+    uint64_t offloads = 0;  // In effect: RTE_ETH_RX_OFFLOAD_*.
   };
   struct Tx {
     uint16_t port;
     uint16_t queue;
-    MacAddress mac;  // The port's own address.
-    bool source;     // In a mode of sources: this lcore is to make packets for this queue.
+    MacAddress mac;         // The port's own address.
+    bool source;            // In a mode of sources: this lcore is to make packets for this queue.
+    uint64_t offloads = 0;  // In effect: RTE_ETH_TX_OFFLOAD_*.
   };
 
   const Configuration& configuration;

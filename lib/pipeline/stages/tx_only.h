@@ -58,15 +58,9 @@ class TxOnly : public StageBase {
 
   // The frame that a port sends: what `--txpkts --tx-ip --tx-udp --eth-peer` say.
   static PacketTemplate FrameOf(const Configuration& configuration, const StageContext::Tx& tx) {
-    const auto peer = configuration.eth_peer.find(tx.port);
-    // testpmd's default destinations: locally administered, one per port.
-    const MacAddress destination =
-        peer != configuration.eth_peer.end()
-            ? peer->second
-            : MacAddress{{0x02, 0, 0, 0, 0, static_cast<uint8_t>(tx.port)}};
     return PacketTemplate::Udp({.segment_bytes = configuration.txpkts,
                                 .source = tx.mac,
-                                .destination = destination,
+                                .destination = configuration.EthPeer(tx.port),
                                 .ip = configuration.tx_ip,
                                 .udp = configuration.tx_udp});
   }

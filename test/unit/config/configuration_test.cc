@@ -200,10 +200,13 @@ struct FieldRow {
 // One row per field. The binding names every field of the structure, so that a new one does not
 // compile here until it has its row: take it on in both.
 std::vector<FieldRow> FieldRows() {
-  [[maybe_unused]] const auto& [forwarding, interactive, duration_s, stats_period_s, report_path,
-                                memory_bytes, run_directory, log_level, forward_mode, port_topology,
-                                rxq, txq, rxd, txd, burst, tx_retries, total_num_mbufs, mbuf_size,
-                                mbcache, txpkts, tx_ip, tx_udp, eth_peer] = Configuration();
+  [[maybe_unused]] const auto& [forwarding, interactive, cmdline_file, auto_start, tx_first,
+                                duration_s, stats_period_s, report_path, memory_bytes,
+                                run_directory, log_level, forward_mode, port_topology, portlist,
+                                corelist, nb_cores, stopped_ports, rxq, txq, rxd, txd, burst,
+                                tx_retries, rss, max_packet_bytes, rx_offloads, tx_offloads,
+                                total_num_mbufs, mbuf_size, mbcache, txpkts, tx_ip, tx_udp,
+                                eth_peer, txonly_multi_flow, flowgen_flows] = Configuration();
   constexpr auto kSettings = ChangeKind::kSettings;
   constexpr auto kPipeline = ChangeKind::kPipeline;
   constexpr auto kPorts = ChangeKind::kPorts;
@@ -211,6 +214,9 @@ std::vector<FieldRow> FieldRows() {
   return {
       {"start/stop", kPipeline, [](auto& c) { c.forwarding = false; }},
       {"interactive", kProcess, [](auto& c) { c.interactive = true; }},
+      {"cmdline-file", kProcess, [](auto& c) { c.cmdline_file = "commands"; }},
+      {"auto-start", kProcess, [](auto& c) { c.auto_start = true; }},
+      {"tx-first", kSettings, [](auto& c) { c.tx_first = 1; }},
       {"duration", kSettings, [](auto& c) { c.duration_s = 1; }},
       {"stats-period", kSettings, [](auto& c) { c.stats_period_s = 0.5; }},
       {"report", kSettings, [](auto& c) { c.report_path = "r.json"; }},
@@ -219,12 +225,23 @@ std::vector<FieldRow> FieldRows() {
       {"log-level", kSettings, [](auto& c) { c.log_level = Severity::kDebug; }},
       {"forward-mode", kPipeline, [](auto& c) { c.forward_mode = "macswap"; }},
       {"port-topology", kPipeline, [](auto& c) { c.port_topology = PortTopology::kLoop; }},
+      {"portlist", kPipeline,
+       [](auto& c) {
+         c.portlist = {1, 0};
+       }},
+      {"corelist", kPipeline, [](auto& c) { c.corelist = {2}; }},
+      {"nb-cores", kPipeline, [](auto& c) { c.nb_cores = 1; }},
+      {"port start/stop", kPorts, [](auto& c) { c.stopped_ports = {1}; }},
       {"rxq", kPorts, [](auto& c) { c.rxq.all = 2; }},
       {"txq", kPorts, [](auto& c) { c.txq.of_port[1] = 2; }},
       {"rxd", kPorts, [](auto& c) { c.rxd.all = 512; }},
       {"txd", kPorts, [](auto& c) { c.txd.all = 512; }},
       {"burst", kPipeline, [](auto& c) { c.burst = 64; }},
       {"tx-retries", kPipeline, [](auto& c) { c.tx_retries = 1; }},
+      {"rss", kPorts, [](auto& c) { c.rss = Rss::kUdp; }},
+      {"max-pkt-len", kPorts, [](auto& c) { c.max_packet_bytes = 1518; }},
+      {"rx-offloads", kPorts, [](auto& c) { c.rx_offloads = 1; }},
+      {"tx-offloads", kPorts, [](auto& c) { c.tx_offloads = 1; }},
       {"total-num-mbufs", kProcess, [](auto& c) { c.total_num_mbufs = 4096; }},
       {"mbuf-size", kProcess, [](auto& c) { c.mbuf_size = 4096; }},
       {"mbcache", kProcess, [](auto& c) { c.mbcache = 0; }},
@@ -235,6 +252,8 @@ std::vector<FieldRow> FieldRows() {
       {"tx-ip", kPipeline, [](auto& c) { c.tx_ip[1] = Ipv4Address(1); }},
       {"tx-udp", kPipeline, [](auto& c) { c.tx_udp[0] = 10; }},
       {"eth-peer", kPipeline, [](auto& c) { c.eth_peer[0] = MacAddress{}; }},
+      {"txonly-multi-flow", kPipeline, [](auto& c) { c.txonly_multi_flow = true; }},
+      {"flowgen-flows", kPipeline, [](auto& c) { c.flowgen_flows = 1; }},
   };
 }
 
