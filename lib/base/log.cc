@@ -31,20 +31,6 @@ void WriteToStandardError(Severity severity, absl::string_view line) {
 
 }  // namespace
 
-absl::string_view SeverityName(Severity severity) noexcept {
-  switch (severity) {
-    case Severity::kDebug:
-      return "debug";
-    case Severity::kInfo:
-      return "info";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kError:
-      break;
-  }
-  return "error";
-}
-
 LogSink* SetLogSink(LogSink* sink) noexcept {
   return process_sink.exchange(sink, std::memory_order_acq_rel);
 }

@@ -29,8 +29,12 @@ namespace penstock {
 
 enum class Severity { kDebug, kInfo, kWarning, kError };
 
-// "debug", "info", "warning", "error".
-absl::string_view SeverityName(Severity severity) noexcept;
+// By Severity.
+inline constexpr absl::string_view kSeverityNames[] = {"debug", "info", "warning", "error"};
+
+constexpr absl::string_view SeverityName(Severity severity) noexcept {
+  return kSeverityNames[static_cast<unsigned>(severity)];
+}
 
 class LogSink {
  public:
