@@ -11,9 +11,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "lib/base/quote.h"
 
 namespace penstock {
 namespace {
@@ -73,13 +73,6 @@ constexpr Kind kRate = {
     "in packets per second or with k, M or G (powers of 1000), such as 1.5Mpps"};
 constexpr Kind kDuration = {kDurationUnits, "a time",
                             "in seconds or with ns, us, ms, s, min or h, such as 10us"};
-
-// The input as it may stand in a one-line message: printable, and no longer than a line.
-std::string Quote(absl::string_view text) {
-  constexpr size_t kMaxShown = 40;
-  return absl::StrCat("\"", absl::CHexEscape(text.substr(0, kMaxShown)),
-                      text.size() > kMaxShown ? "...\"" : "\"");
-}
 
 // The value in the first unit of the table that divides it.
 std::string FormatExactly(uint64_t value, std::span<const Unit> units) {

@@ -19,9 +19,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/file.h"
+#include "lib/base/quote.h"
 #include "lib/base/status.h"
 
 namespace penstock {
@@ -31,12 +31,6 @@ absl::Status ErrorAt(absl::string_view name, int line, int column, absl::string_
                      absl::string_view accepted) {
   return absl::InvalidArgumentError(absl::StrCat(name, ":", line, ":", column, ": ", what,
                                                  accepted.empty() ? "" : "; accepted: ", accepted));
-}
-
-std::string Quote(absl::string_view key) {
-  constexpr size_t kMaxShown = 40;
-  return absl::StrCat("\"", absl::Utf8SafeCHexEscape(key.substr(0, kMaxShown)),
-                      key.size() > kMaxShown ? "...\"" : "\"");
 }
 
 YAML::Mark MarkOf(int line, int column) {
