@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "lib/base/quote.h"
 
 namespace penstock {
 namespace {
@@ -36,8 +36,8 @@ absl::StatusOr<MacAddress> MacAddress::Parse(absl::string_view text) {
   }
   if (!good) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", absl::CHexEscape(text.substr(0, 40)),
-                     "\": not a MAC address; accepted: six pairs of hexadecimal digits between "
+        absl::StrCat(Quote(text),
+                     ": not a MAC address; accepted: six pairs of hexadecimal digits between "
                      "colons, such as 02:00:00:00:00:0a"));
   }
   return address;

@@ -38,8 +38,8 @@ TEST(HeadersTest, VlanIpv6Udp) {
   EXPECT_EQ(ip.payload_length.host(), 12);
   EXPECT_EQ(ip.next_header, kIpProtocolUdp);
   EXPECT_EQ(ip.hop_limit, 7);
-  EXPECT_EQ(ip.source[15], 1);
-  EXPECT_EQ(ip.destination[15], 2);
+  EXPECT_EQ(ip.source.Format(), "2001:db8::1");
+  EXPECT_EQ(ip.destination.Format(), "2001:db8::2");
   const auto& udp = At<UdpHeader>(kVlanIpv6, 58);
   EXPECT_EQ(udp.source_port.host(), 53);
   EXPECT_EQ(udp.destination_port.host(), 1024);
