@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/status.h"
+#include "lib/config/offloads.h"
 
 namespace penstock {
 namespace {
@@ -30,6 +31,25 @@ absl::Status CheckSeconds(absl::string_view option, double seconds) {
 absl::Status CheckPort(absl::string_view option, uint16_t port) {
   if (port < kMaxPorts) return absl::OkStatus();
   return Refuse(option, absl::StrCat("port ", port), absl::StrCat("ports 0 to ", kMaxPorts - 1));
+}
+
+absl::Status CheckList(absl::string_view option, const std::vector<uint16_t>& list,
+                       uint16_t numbers) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    PENSTOCK_RETURN_IF_ERROR(CheckRange(option, list[i], 0, numbers - 1u));
+    if (std::find(list.begin(), list.begin() + static_cast<ptrdiff_t>(i), list[i]) !=
+        list.begin() + static_cast<ptrdiff_t>(i)) {
+      return Refuse(option, absl::StrCat(list[i], " twice"), "each number once");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOffloads(absl::string_view option, uint64_t bits,
+                           std::span<const Offload> table) {
+  if ((bits & ~OffloadBits(table)) == 0) return absl::OkStatus();
+  return Refuse(option, absl::StrCat("0x", absl::Hex(bits)),
+                absl::StrCat("bits of ", FormatOffloads(table, OffloadBits(table))));
 }
 
 absl::Status CheckPerPort(absl::string_view option, const PerPort& values, uint16_t min,
@@ -120,12 +140,25 @@ absl::Status Validate(const Configuration& c) {
   }
   if (c.run_directory.empty()) return Refuse("run-dir", "", "a folder");
   if (c.forward_mode.empty()) return Refuse("forward-mode", "", "a mode");
+  PENSTOCK_RETURN_IF_ERROR(CheckList("portlist", c.portlist, kMaxPorts));
+  PENSTOCK_RETURN_IF_ERROR(CheckList("corelist", c.corelist, kMaxLcores));
+  if (c.nb_cores != 0) {
+    PENSTOCK_RETURN_IF_ERROR(CheckRange("nb-cores", c.nb_cores, 1, kMaxLcores));
+  }
+  for (uint16_t port : c.stopped_ports) PENSTOCK_RETURN_IF_ERROR(CheckPort("port stop", port));
   PENSTOCK_RETURN_IF_ERROR(CheckRange("burst", c.burst, 1, kMaxBurst));
   PENSTOCK_RETURN_IF_ERROR(CheckRange("tx-retries", c.tx_retries, 0, kMaxTxRetries));
   PENSTOCK_RETURN_IF_ERROR(CheckPerPort("rxq", c.rxq, 1, kMaxQueues));
   PENSTOCK_RETURN_IF_ERROR(CheckPerPort("txq", c.txq, 1, kMaxQueues));
   PENSTOCK_RETURN_IF_ERROR(CheckPerPort("rxd", c.rxd, 1, kMaxDescriptors));
   PENSTOCK_RETURN_IF_ERROR(CheckPerPort("txd", c.txd, 1, kMaxDescriptors));
+  if (c.max_packet_bytes != 0) {
+    PENSTOCK_RETURN_IF_ERROR(CheckRange("max-pkt-len", c.max_packet_bytes + uint64_t{kFcsBytes},
+                                        kMinMaxPacketBytes + kFcsBytes,
+                                        kMaxPacketBytes + kFcsBytes));
+  }
+  PENSTOCK_RETURN_IF_ERROR(CheckOffloads("rx-offloads", c.rx_offloads, kRxOffloads));
+  PENSTOCK_RETURN_IF_ERROR(CheckOffloads("tx-offloads", c.tx_offloads, kTxOffloads));
   PENSTOCK_RETURN_IF_ERROR(CheckRange("mbcache", c.mbcache, 0, kMaxMbufCache));
   PENSTOCK_RETURN_IF_ERROR(CheckRange("mbuf-size", c.mbuf_size, kMinMbufBytes, 65535));
   if (c.total_num_mbufs != 0) {
@@ -150,7 +183,13 @@ absl::Status Validate(const Configuration& c) {
   for (const auto& [port, mac] : c.eth_peer) {
     PENSTOCK_RETURN_IF_ERROR(CheckPort("eth-peer", port));
   }
+  PENSTOCK_RETURN_IF_ERROR(CheckRange("flowgen-flows", c.flowgen_flows, 1, kMaxFlows));
   return absl::OkStatus();
+}
+
+ChangeKind ChangeOf(absl::string_view option) {
+  const auto field = std::ranges::find(kFields, option, &Field::option);
+  return field != std::end(kFields) ? field->kind : ChangeKind::kNone;
 }
 
 Change Difference(const Configuration& from, const Configuration& to) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "lib/base/log.h"
 #include "lib/net/ip_address.h"
 #include "lib/net/mac_address.h"
@@ -35,10 +36,14 @@ enum class Rss { kDefault, kIp, kUdp };
 
 inline constexpr uint16_t kMaxBurst = 512;
 inline constexpr uint32_t kMaxTxRetries = 1'000'000;
-inline constexpr uint16_t kMaxPorts = 32;  // As DPDK is built.
+inline constexpr uint16_t kMaxPorts = 32;    // As DPDK is built.
+inline constexpr uint16_t kMaxLcores = 128;  // As DPDK is built; numbered from 0.
 inline constexpr uint16_t kMaxQueues = 1024;
 inline constexpr uint16_t kMaxDescriptors = 32768;
 inline constexpr uint16_t kMaxPacketBytes = 9728;
+inline constexpr uint16_t kMinMaxPacketBytes = 60;  // The shortest that --max-pkt-len may be.
+inline constexpr uint16_t kFcsBytes = 4;  // Which only --max-pkt-len counts, as testpmd's does.
+inline constexpr uint32_t kMaxFlows = 1u << 30;
 inline constexpr uint16_t kMinTxPacketBytes = 42;  // Ethernet, IPv4 and UDP headers.
 inline constexpr uint16_t kMaxSegments = 8;
 inline constexpr uint16_t kHeadroomBytes = 128;  // Before the data of every mbuf, as DPDK has it.
@@ -137,6 +142,9 @@ struct Change {
   ChangeKind kind = ChangeKind::kNone;
   std::vector<std::string> options;  // The names of what differs.
 };
+
+// What a change of the named option needs; kNone when no field has that name.
+ChangeKind ChangeOf(absl::string_view option);
 
 Change Difference(const Configuration& from, const Configuration& to);
 

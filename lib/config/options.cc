@@ -2,172 +2,42 @@
 #include "lib/config/options.h"
 
 #include <algorithm>
-#include <vector>
+#include <map>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "lib/base/log.h"
+#include "lib/base/quote.h"
 #include "lib/base/status.h"
+#include "lib/config/offloads.h"
+#include "lib/config/option_readers.h"
 #include "lib/text/quantity.h"
 #include "lib/text/yaml.h"
 
 namespace penstock {
 namespace {
 
-absl::Status Accepted(absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("accepted: ", what));
-}
-
-// What was given as it may stand in a message of one line.
-std::string Shown(absl::string_view text) {
-  constexpr size_t kMaxShown = 80;
-  return absl::StrCat(absl::CHexEscape(text.substr(0, kMaxShown)),
-                      text.size() > kMaxShown ? "..." : "");
-}
-
-// ---- readers of one value each; the error says what is accepted ----
-
-absl::Status ReadSwitch(absl::string_view text, bool& out) {
-  if (text != "true" && text != "false") return Accepted("true or false");
-  out = text == "true";
-  return absl::OkStatus();
-}
-
-template <typename T>
-absl::Status ReadNumber(absl::string_view text, uint64_t min, uint64_t max, T& out) {
-  const auto value = ParseUnsigned(text, min, max);
-  if (!value.ok()) return Accepted(absl::StrCat(min, " to ", max));
-  out = static_cast<T>(*value);
-  return absl::OkStatus();
-}
-
-absl::Status ReadSeconds(absl::string_view text, double& out) {
-  double seconds = 0;
-  // Nothing else: what absl::SimpleAtod takes beyond that ("inf", "nan", "-0", " 1") is no
-  // duration.
-  const bool plain = text.find_first_not_of("0123456789.") == absl::string_view::npos;
-  if (!plain || !absl::SimpleAtod(text, &seconds) || !(seconds >= 0 && seconds <= kMaxSeconds)) {
-    return Accepted(absl::StrCat("seconds, 0 to ", kMaxSeconds, ", such as 10 or 0.5"));
-  }
-  out = seconds;
-  return absl::OkStatus();
-}
-
-template <typename T>
-struct Word {
-  absl::string_view text;
-  T value;
-};
-
-template <typename T, size_t n>
-absl::Status ReadWord(absl::string_view text, const Word<T> (&words)[n], T& out) {
-  std::vector<absl::string_view> accepted;
-  for (const Word<T>& word : words) {
-    if (word.text == text) {
-      out = word.value;
-      return absl::OkStatus();
-    }
-    accepted.push_back(word.text);
-  }
-  return Accepted(absl::StrJoin(accepted, ", "));
-}
-
-// "N" or "PORT:N,PORT:N,…".
-absl::Status ReadPerPort(absl::string_view text, uint16_t max, PerPort& out) {
-  const std::string accepted =
-      absl::StrCat("1 to ", max, ", or by port, such as 0:2,1:1 (each port once)");
-  PerPort values;
-  if (!absl::StrContains(text, ':')) {
-    const auto value = ParseUnsigned(text, 1, max);
-    if (!value.ok()) return Accepted(accepted);
-    values.all = static_cast<uint16_t>(*value);
-  } else {
-    for (absl::string_view item : absl::StrSplit(text, ',')) {
-      const std::vector<absl::string_view> pair = absl::StrSplit(item, ':');
-      if (pair.size() != 2) return Accepted(accepted);
-      const auto port = ParseUnsigned(pair[0], 0, kMaxPorts - 1);
-      const auto value = ParseUnsigned(pair[1], 1, max);
-      if (!port.ok() || !value.ok()) return Accepted(accepted);
-      const bool fresh = values.of_port.emplace(*port, *value).second;
-      if (!fresh) return Accepted(accepted);
-    }
-  }
-  out = values;
-  return absl::OkStatus();
-}
-
-absl::Status ReadTxpkts(absl::string_view text, std::vector<uint16_t>& out) {
-  std::vector<uint16_t> lengths;
-  for (absl::string_view item : absl::StrSplit(text, ',')) {
-    const auto length = ParseUnsigned(item, 1, kMaxPacketBytes);
-    if (!length.ok() || lengths.size() == kMaxSegments) {
-      return Accepted(
-          absl::StrCat("1 to ", kMaxSegments, " segment lengths in bytes, such as 64 or 256,1024"));
-    }
-    lengths.push_back(static_cast<uint16_t>(*length));
-  }
-  out = lengths;
-  return absl::OkStatus();
-}
-
-absl::Status ReadTxIp(absl::string_view text, std::array<Ipv4Address, 2>& out) {
-  const std::vector<absl::string_view> pair = absl::StrSplit(text, ',');
-  if (pair.size() == 2) {
-    const auto source = Ipv4Address::Parse(pair[0]);
-    const auto destination = Ipv4Address::Parse(pair[1]);
-    if (source.ok() && destination.ok()) {
-      out = {*source, *destination};
-      return absl::OkStatus();
-    }
-  }
-  return Accepted("SOURCE,DESTINATION as IPv4 addresses, such as 198.18.0.1,198.18.0.2");
-}
-
-absl::Status ReadTxUdp(absl::string_view text, std::array<uint16_t, 2>& out) {
-  const std::vector<absl::string_view> pair = absl::StrSplit(text, ',');
-  const auto source = ParseUnsigned(pair.front(), 1, 65535);
-  const auto destination = ParseUnsigned(pair.back(), 1, 65535);
-  if (pair.size() > 2 || !source.ok() || !destination.ok()) {
-    return Accepted("SOURCE or SOURCE,DESTINATION, UDP ports of 1 to 65535");
-  }
-  out = {static_cast<uint16_t>(*source), static_cast<uint16_t>(*destination)};
-  return absl::OkStatus();
-}
-
-absl::Status ReadEthPeer(absl::string_view text, std::map<uint16_t, MacAddress>& out) {
-  const std::vector<absl::string_view> pair = absl::StrSplit(text, ',');
-  if (pair.size() == 2) {
-    const auto port = ParseUnsigned(pair[0], 0, kMaxPorts - 1);
-    const auto mac = MacAddress::Parse(pair[1]);
-    if (port.ok() && mac.ok()) {
-      if (out.emplace(*port, *mac).second) return absl::OkStatus();
-      return Accepted("each port once");
-    }
-  }
-  return Accepted("PORT,MAC, such as 0,02:00:00:00:00:01");
-}
-
-absl::Status ReadText(absl::string_view text, absl::string_view accepted, std::string& out) {
-  // A control character is a slip of the keyboard; a NUL would end the name for the system.
-  if (text.empty() || std::ranges::any_of(text, absl::ascii_iscntrl)) return Accepted(accepted);
-  out = std::string(text);
-  return absl::OkStatus();
-}
-
 constexpr Word<PortTopology> kTopologies[] = {{"paired", PortTopology::kPaired},
                                               {"chained", PortTopology::kChained},
                                               {"loop", PortTopology::kLoop}};
-constexpr Word<Severity> kLogLevels[] = {{"debug", Severity::kDebug},
-                                         {"info", Severity::kInfo},
-                                         {"warning", Severity::kWarning},
-                                         {"error", Severity::kError}};
+constexpr Word<Severity> kLogLevels[] = {{SeverityName(Severity::kDebug), Severity::kDebug},
+                                         {SeverityName(Severity::kInfo), Severity::kInfo},
+                                         {SeverityName(Severity::kWarning), Severity::kWarning},
+                                         {SeverityName(Severity::kError), Severity::kError}};
 
 using C = Configuration;
 using V = absl::string_view;
+
+// testpmd's switches for one or some RX offloads each.
+template <uint64_t bits>
+constexpr Option RxSwitch(absl::string_view name, absl::string_view help) {
+  return {.area = "offloads",
+          .name = name,
+          .argument = "",
+          .help = help,
+          .sets = "rx-offloads",
+          .adds = true,
+          .set = [](C& c, V v) { return ReadOffloadSwitch(v, bits, c.rx_offloads); }};
+}
 
 constexpr Option kOptions[] = {
     {.area = "run",
@@ -176,6 +46,27 @@ constexpr Option kOptions[] = {
      .help = "read commands from the terminal (also: -i); without it, forward until a signal",
      .in_file = false,
      .set = [](C& c, V v) { return ReadSwitch(v, c.interactive); }},
+    {.area = "run",
+     .name = "auto-start",
+     .argument = "",
+     .help = "with -i: forward at once (also: -a); without it, that is so anyway",
+     .set = [](C& c, V v) { return ReadSwitch(v, c.auto_start); }},
+    {.area = "run",
+     .name = "cmdline-file",
+     .argument = "FILE",
+     .help = "commands that run before the prompt, or without -i before forwarding",
+     .set = [](C& c, V v) { return ReadText(v, "a file name", c.cmdline_file); }},
+    {.area = "run",
+     .name = "tx-first",
+     .argument = "",
+     .help = "send a burst of what txonly makes from each TX queue before forwarding begins",
+     .set =
+         [](C& c, V v) {
+           bool on = false;
+           PENSTOCK_RETURN_IF_ERROR(ReadSwitch(v, on));
+           c.tx_first = on ? 1 : 0;
+           return absl::OkStatus();
+         }},
     {.area = "run",
      .name = "duration",
      .argument = "SECONDS",
@@ -224,6 +115,33 @@ constexpr Option kOptions[] = {
      .help =
          "where a packet of port P leaves: paired (P^1, the default), chained (the next), loop (P)",
      .set = [](C& c, V v) { return ReadWord(v, kTopologies, c.port_topology); }},
+    {.area = "mode",
+     .name = "portlist",
+     .argument = "N[-N],...",
+     .help = "ports that forward, in the order that the topology goes by (default all)",
+     .set = [](C& c, V v) { return ReadList(v, kMaxPorts, c.portlist); }},
+    {.area = "mode",
+     .name = "portmask",
+     .argument = "MASK",
+     .help = "ports that forward, as a hexadecimal mask: 0x3 is --portlist=0,1",
+     .sets = "portlist",
+     .set = [](C& c, V v) { return ReadMask(v, kMaxPorts, c.portlist); }},
+    {.area = "mode",
+     .name = "corelist",
+     .argument = "N[-N],...",
+     .help = "lcores that may work, in the order that work is dealt out (default all workers)",
+     .set = [](C& c, V v) { return ReadList(v, kMaxLcores, c.corelist); }},
+    {.area = "mode",
+     .name = "coremask",
+     .argument = "MASK",
+     .help = "lcores that may work, as a hexadecimal mask: 0x6 is --corelist=1,2",
+     .sets = "corelist",
+     .set = [](C& c, V v) { return ReadMask(v, kMaxLcores, c.corelist); }},
+    {.area = "mode",
+     .name = "nb-cores",
+     .argument = "N",
+     .help = "how many of those lcores work (default all)",
+     .set = [](C& c, V v) { return ReadNumber(v, 1, kMaxLcores, c.nb_cores); }},
 
     {.area = "queues",
      .name = "rxq",
@@ -255,6 +173,54 @@ constexpr Option kOptions[] = {
      .argument = "N",
      .help = "further tries for packets a TX queue did not take (default 0), then they are dropped",
      .set = [](C& c, V v) { return ReadNumber(v, 0, kMaxTxRetries, c.tx_retries); }},
+    {.area = "queues",
+     .name = "rss-ip",
+     .argument = "",
+     .help = "spread packets over RX queues by IP addresses only (default: UDP, TCP ports as well)",
+     .sets = "rss",
+     .set = [](C& c, V v) { return ReadRss(v, Rss::kIp, c.rss); }},
+    {.area = "queues",
+     .name = "rss-udp",
+     .argument = "",
+     .help = "spread packets over RX queues by IP addresses and UDP ports",
+     .sets = "rss",
+     .set = [](C& c, V v) { return ReadRss(v, Rss::kUdp, c.rss); }},
+    {.area = "queues",
+     .name = "max-pkt-len",
+     .argument = "BYTES",
+     .help = "longest packet in bytes with FCS; the MTU becomes 18 less (default: as it is)",
+     .set = [](C& c, V v) { return ReadMaxPacket(v, c.max_packet_bytes); }},
+
+    {.area = "offloads",
+     .name = "rx-offloads",
+     .argument = "MASK|NAME,...",
+     .help = "RX offloads that each port is to have, such as 0xe or ipv4_cksum,udp_cksum,tcp_cksum",
+     .adds = true,
+     .set = [](C& c, V v) { return AddOffloads(v, kRxOffloads, c.rx_offloads); },
+     .clear = [](C& c) { c.rx_offloads = 0; }},
+    {.area = "offloads",
+     .name = "tx-offloads",
+     .argument = "MASK|NAME,...",
+     .help = "TX offloads that each port is to have, such as 0x8000 or multi_segs",
+     .adds = true,
+     .set = [](C& c, V v) { return AddOffloads(v, kTxOffloads, c.tx_offloads); },
+     .clear = [](C& c) { c.tx_offloads = 0; }},
+    RxSwitch<OffloadsNamed(kRxOffloads, {"ipv4_cksum", "udp_cksum", "tcp_cksum"})>(
+        "enable-rx-cksum", "--rx-offloads=ipv4_cksum,udp_cksum,tcp_cksum"),
+    RxSwitch<OffloadsNamed(kRxOffloads, {"scatter"})>("enable-scatter", "--rx-offloads=scatter"),
+    RxSwitch<OffloadsNamed(kRxOffloads, {"tcp_lro"})>("enable-lro", "--rx-offloads=tcp_lro"),
+    RxSwitch<OffloadsNamed(kRxOffloads, {"timestamp"})>("enable-rx-timestamp",
+                                                        "--rx-offloads=timestamp"),
+    RxSwitch<OffloadsNamed(kRxOffloads, {"vlan_strip", "vlan_filter", "vlan_extend"})>(
+        "enable-hw-vlan", "--rx-offloads=vlan_strip,vlan_filter,vlan_extend"),
+    RxSwitch<OffloadsNamed(kRxOffloads, {"vlan_strip"})>("enable-hw-vlan-strip",
+                                                         "--rx-offloads=vlan_strip"),
+    RxSwitch<OffloadsNamed(kRxOffloads, {"vlan_filter"})>("enable-hw-vlan-filter",
+                                                          "--rx-offloads=vlan_filter"),
+    RxSwitch<OffloadsNamed(kRxOffloads, {"vlan_extend"})>("enable-hw-vlan-extend",
+                                                          "--rx-offloads=vlan_extend"),
+    RxSwitch<OffloadsNamed(kRxOffloads, {"qinq_strip"})>("enable-hw-qinq-strip",
+                                                         "--rx-offloads=qinq_strip"),
 
     {.area = "mempool",
      .name = "total-num-mbufs",
@@ -290,10 +256,20 @@ constexpr Option kOptions[] = {
     {.area = "txonly",
      .name = "eth-peer",
      .argument = "PORT,MAC",
-     .help = "destination address of what PORT makes (default 02:00:00:00:00:PORT); repeatable",
+     .help = "destination address of what PORT sends (default 02:00:00:00:00:PORT); repeatable",
      .repeatable = true,
      .set = [](C& c, V v) { return ReadEthPeer(v, c.eth_peer); },
      .clear = [](C& c) { c.eth_peer.clear(); }},
+    {.area = "txonly",
+     .name = "txonly-multi-flow",
+     .argument = "",
+     .help = "the source address changes from packet to packet",
+     .set = [](C& c, V v) { return ReadSwitch(v, c.txonly_multi_flow); }},
+    {.area = "txonly",
+     .name = "flowgen-flows",
+     .argument = "N",
+     .help = "flows that the mode flowgen makes in turn (default 1024)",
+     .set = [](C& c, V v) { return ReadNumber(v, 1, kMaxFlows, c.flowgen_flows); }},
 };
 
 absl::Status SetFromNode(const std::string& path, const YamlNode& node, Configuration& filled) {
@@ -302,7 +278,7 @@ absl::Status SetFromNode(const std::string& path, const YamlNode& node, Configur
     YamlNode at_key = node;
     at_key.line = node.key_line;
     at_key.column = node.key_column;
-    return YamlError(path, at_key, absl::StrCat("\"", Shown(node.key), "\" is no option of a file"),
+    return YamlError(path, at_key, absl::StrCat(Quote(node.key), " is no option of a file"),
                      "the options that penstock --help lists, without dashes in front");
   }
   const auto set = [&](const YamlNode& value) {
@@ -347,7 +323,15 @@ absl::Status LoadConfigurationFile(const std::string& path, Configuration& confi
     return YamlError(path, root, "not a map", "lines such as \"forward-mode: macswap\"");
   }
   Configuration filled = configuration;
+  std::map<absl::string_view, absl::string_view> setter_of;
   for (const YamlNode& node : root.children) {
+    if (const Option* option = FindOption(node.key); option != nullptr && !option->adds) {
+      const auto [first, fresh] = setter_of.emplace(FieldOf(*option), option->name);
+      if (!fresh) {
+        return YamlError(path, node, absl::StrCat(node.key, " beside ", first->second),
+                         "one of them");
+      }
+    }
     PENSTOCK_RETURN_IF_ERROR(SetFromNode(path, node, filled));
   }
   configuration = std::move(filled);

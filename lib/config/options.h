@@ -22,13 +22,22 @@ struct Option {
   absl::string_view name;      // Without dashes; testpmd's name where testpmd has it.
   absl::string_view argument;  // "N", "FILE.json"; empty for a switch.
   absl::string_view help;
+  // The option under whose name Difference() knows the field, where it is another: --portmask sets
+  // what --portlist sets. Of such options only one may be given, unless they add.
+  absl::string_view sets = {};
+  bool adds = false;        // Adds to the field what others may have added.
   bool repeatable = false;  // Given again, it adds to what was given before.
   bool in_file = true;      // False for what belongs to one invocation only.
   // The error says what is accepted; who calls adds the option and the value.
   absl::Status (*set)(Configuration& configuration, absl::string_view value);
-  // Of a repeatable option: forgets what was given before.
+  // Of an option that adds or is repeatable: forgets what was given before.
   void (*clear)(Configuration& configuration) = nullptr;
 };
+
+// The name of the field that an option sets; it is `sets` or its own.
+inline absl::string_view FieldOf(const Option& option) {
+  return option.sets.empty() ? option.name : option.sets;
+}
 
 std::span<const Option> Options();
 

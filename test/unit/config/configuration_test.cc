@@ -13,6 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "lib/config/offloads.h"
+
 namespace penstock {
 namespace {
 
@@ -75,6 +78,36 @@ const std::vector<ValidateRow>& ValidateRows() {
       {"most retries", [](auto& c) { c.tx_retries = 1'000'000; }, ""},
       {"more retries", [](auto& c) { c.tx_retries = 1'000'001; },
        "--tx-retries=1000001: accepted: 0 to 1000000"},
+      {"ports in any order",
+       [](auto& c) {
+         c.portlist = {31, 0};
+       },
+       ""},
+      {"no such port", [](auto& c) { c.portlist = {32}; }, "--portlist=32: accepted: 0 to 31"},
+      {"a port twice",
+       [](auto& c) {
+         c.portlist = {1, 0, 1};
+       },
+       "--portlist=1 twice: accepted: each number once"},
+      {"no such lcore", [](auto& c) { c.corelist = {128}; }, "--corelist=128: accepted: 0 to 127"},
+      {"more cores than there can be", [](auto& c) { c.nb_cores = 129; },
+       "--nb-cores=129: accepted: 1 to 128"},
+      {"no such port stopped", [](auto& c) { c.stopped_ports = {32}; },
+       "--port stop=port 32: accepted: ports 0 to 31"},
+      {"shortest longest packet", [](auto& c) { c.max_packet_bytes = 60; }, ""},
+      {"shorter longest packet", [](auto& c) { c.max_packet_bytes = 59; },
+       "--max-pkt-len=63: accepted: 64 to 9732"},
+      {"longer longest packet", [](auto& c) { c.max_packet_bytes = 9729; },
+       "--max-pkt-len=9733: accepted: 64 to 9732"},
+      {"all RX offloads", [](auto& c) { c.rx_offloads = OffloadBits(kRxOffloads); }, ""},
+      {"an RX offload that has no name", [](auto& c) { c.rx_offloads = 0x100; },
+       absl::StrCat("--rx-offloads=0x100: accepted: bits of ",
+                    FormatOffloads(kRxOffloads, OffloadBits(kRxOffloads)))},
+      {"a TX offload that has no name", [](auto& c) { c.tx_offloads = uint64_t{1} << 63; },
+       absl::StrCat("--tx-offloads=0x8000000000000000: accepted: bits of ",
+                    FormatOffloads(kTxOffloads, OffloadBits(kTxOffloads)))},
+      {"no flow", [](auto& c) { c.flowgen_flows = 0; },
+       "--flowgen-flows=0: accepted: 1 to 1073741824"},
       {"rxq of all", [](auto& c) { c.rxq.all = 1024; }, ""},
       {"rxq of all 0", [](auto& c) { c.rxq.all = 0; }, "--rxq=0: accepted: 1 to 1024"},
       {"txq of all", [](auto& c) { c.txq.all = 1025; }, "--txq=1025: accepted: 1 to 1024"},
@@ -255,6 +288,16 @@ std::vector<FieldRow> FieldRows() {
       {"txonly-multi-flow", kPipeline, [](auto& c) { c.txonly_multi_flow = true; }},
       {"flowgen-flows", kPipeline, [](auto& c) { c.flowgen_flows = 1; }},
   };
+}
+
+TEST(DifferenceTest, WhatAChangeOfAnOptionNeeds) {
+  EXPECT_EQ(ChangeOf("duration"), ChangeKind::kSettings);
+  EXPECT_EQ(ChangeOf("burst"), ChangeKind::kPipeline);
+  EXPECT_EQ(ChangeOf("rxq"), ChangeKind::kPorts);
+  EXPECT_EQ(ChangeOf("memory"), ChangeKind::kProcess);
+  for (const char* none : {"", "Burst", "portmask", "--burst"}) {
+    EXPECT_EQ(ChangeOf(none), ChangeKind::kNone) << none;
+  }
 }
 
 TEST(DifferenceTest, NothingBetweenEquals) {
