@@ -53,6 +53,30 @@ Books LcoreBooks(const Totals& totals) {
   return {totals.rx_packets + totals.made, totals.tx_packets + totals.dropped + totals.held};
 }
 
+// A counter that ran backwards was set to zero by its owner, and shows what it counted since.
+uint64_t Counted(uint64_t before, uint64_t now) { return now >= before ? now - before : now; }
+
+// Numbers of a section are counters, whatever it is made of.
+Json CountedSection(const Json& before, const Json& now) {
+  if (now.is_number_unsigned()) {
+    const uint64_t earlier = before.is_number_unsigned() ? before.get<uint64_t>() : 0;
+    return Counted(earlier, now.get<uint64_t>());
+  }
+  if (!now.is_object()) return now;
+  Json section = Json::object();
+  for (const auto& [name, value] : now.items()) {
+    section[name] = CountedSection(before.is_object() ? before.value(name, Json()) : Json(), value);
+  }
+  return section;
+}
+
+void Subtract(const std::map<std::string, uint64_t>& before, std::map<std::string, uint64_t>& now) {
+  for (auto& [name, count] : now) {
+    const auto earlier = before.find(name);
+    if (earlier != before.end()) count = Counted(earlier->second, count);
+  }
+}
+
 }  // namespace
 
 uint64_t PortReport::TakenAndFailed() const {
@@ -112,6 +136,44 @@ std::vector<std::string> Imbalances(const Report& report) {
     }
   }
   return lines;
+}
+
+PortReport Since(const PortReport& before, const PortReport& now) {
+  PortReport since = now;
+  for (const auto member : {&PortReport::rx_packets, &PortReport::rx_bytes, &PortReport::tx_packets,
+                            &PortReport::tx_bytes, &PortReport::rx_missed, &PortReport::rx_errors,
+                            &PortReport::tx_errors, &PortReport::rx_nombuf, &PortReport::lcores_rx,
+                            &PortReport::lcores_tx}) {
+    since.*member = Counted(before.*member, now.*member);
+  }
+  Subtract(before.xstats, since.xstats);
+  return since;
+}
+
+Report Since(const Report& before, const Report& now) {
+  Report since = now;
+  since.duration_s = std::max(0.0, now.duration_s - before.duration_s);
+  for (PortReport& port : since.ports) {
+    port = Since(EarlierRow(before.ports, &PortReport::port, port.port), port);
+  }
+  for (LcoreReport& lcore : since.lcores) {
+    const LcoreReport earlier = EarlierRow(before.lcores, &LcoreReport::lcore, lcore.lcore);
+    for (const auto member :
+         {&LcoreReport::polls, &LcoreReport::empty_polls, &LcoreReport::rx_packets,
+          &LcoreReport::tx_packets, &LcoreReport::made, &LcoreReport::busy_cycles}) {
+      lcore.*member = Counted(earlier.*member, lcore.*member);
+    }
+  }
+  Subtract(before.drops, since.drops);
+  since.sections = CountedSection(before.sections, now.sections);
+  Totals& totals = since.totals;
+  for (const auto member :
+       {&Totals::rx_packets, &Totals::tx_packets, &Totals::made, &Totals::dropped}) {
+    totals.*member = Counted(before.totals.*member, totals.*member);
+  }
+  totals.rx_pps = PerSecond(totals.rx_packets, since.duration_s);
+  totals.tx_pps = PerSecond(totals.tx_packets, since.duration_s);
+  return since;
 }
 
 Json ToJson(const Report& report) {
@@ -232,6 +294,9 @@ std::string FormatReport(const Report& report) {
       totals.dropped);
   if (totals.held > 0) absl::StrAppendFormat(&text, ", held %d", totals.held);
   absl::StrAppendFormat(&text, ", unaccounted %d\n", totals.unaccounted);
+  // Not asked of a difference whose `unaccounted` is 0: snapshots of running lcores and ports were
+  // not taken at one moment.
+  if (totals.unaccounted == 0) return text;
   for (const std::string& line : Imbalances(report)) absl::StrAppend(&text, "    ", line, "\n");
   return text;
 }

@@ -115,6 +115,11 @@ void Balance(Report& report);
 // One line for each term of `unaccounted` that is not zero; empty when the books balance.
 std::vector<std::string> Imbalances(const Report& report);
 
+// What `now` has more than `before`, an earlier snapshot: what a person sees after a `clear`. Held
+// packets and `unaccounted` are those of `now`: no difference may hide them.
+Report Since(const Report& before, const Report& now);
+PortReport Since(const PortReport& before, const PortReport& now);
+
 Json ToJson(const Report& report);
 
 // The report for a person, several lines, ends with a newline.

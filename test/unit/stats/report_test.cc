@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_split.h"
+#include "test/unit/stats/balanced_report.h"
 
 namespace penstock {
 namespace {
@@ -22,75 +22,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-// Two ports, two lcores. 1000 packets in by port 0 and 500 by port 1; 40 made; 1500 out in all, 30
-// dropped, 10 held.
-Report Balanced() {
-  Report report;
-  report.version = "0.1.0";
-  report.dpdk = "DPDK 22.11.11";
-  report.kernel = "6.1.0";
-  report.mode = "macswap";
-  report.duration_s = 10;
-  report.plan = {{"notes", Json::array()}};
-  report.ports.resize(2);
-  report.ports[0] = {.port = 0,
-                     .name = "net_xsk0",
-                     .driver = "net_xsk",
-                     .rx_packets = 1000,
-                     .rx_bytes = 64000,
-                     .tx_packets = 600,
-                     .tx_bytes = 38400,
-                     .rx_missed = 7,
-                     .rx_errors = 2,
-                     .tx_errors = 0,
-                     .rx_nombuf = 3,
-                     .xstats = {{"rx_q0_packets", 1000}, {"a_last", 1}},
-                     .lcores_rx = 1000,
-                     .lcores_tx = 600};
-  report.ports[1] = {.port = 1,
-                     .name = "net_null1",
-                     .driver = "net_null",
-                     .rx_packets = 500,
-                     .rx_bytes = 32000,
-                     .tx_packets = 900,
-                     .tx_bytes = 57600,
-                     .xstats = {},
-                     .lcores_rx = 500,
-                     .lcores_tx = 900};
-  report.lcores.resize(2);
-  report.lcores[0] = {.lcore = 1,
-                      .polls = 100,
-                      .empty_polls = 60,
-                      .rx_packets = 1000,
-                      .tx_packets = 980,
-                      .made = 0,
-                      .held = 10,
-                      .busy_cycles = 50000};
-  report.lcores[1] = {.lcore = 2,
-                      .polls = 50,
-                      .empty_polls = 20,
-                      .rx_packets = 500,
-                      .tx_packets = 520,
-                      .made = 40,
-                      .held = 0,
-                      .busy_cycles = 10400};
-  report.tx_queues = {{0, 0, 1, "exclusive", "inline"}, {1, 0, 2, "spinlock", "stage"}};
-  report.mempools = {{.name = "penstock_0",
-                      .ops = "ring_mp_mc",
-                      .size = 8191,
-                      .in_use_at_exit = {},
-                      .held_by_driver = {}}};
-  report.drops = {{"tx_full", 25}, {"tx_segments", 0}, {"no_route", 5}};
-  return report;
-}
-
-Report After(const std::function<void(Report&)>& change) {
-  Report report = Balanced();
-  change(report);
-  Balance(report);
-  return report;
-}
 
 TEST(ReportTest, BooksThatBalance) {
   const Report report = After([](Report&) {});
@@ -493,74 +424,6 @@ TEST(ReportTextTest, WhatIsZeroAndWouldOnlyDistract) {
   EXPECT_THAT(text, Not(HasSubstr("held")));
   EXPECT_THAT(text, Not(HasSubstr("kept in")));
   EXPECT_TRUE(absl::EndsWith(text, "unaccounted 0\n")) << text;
-}
-
-// The rates' widths are for the eye: compared without them.
-std::vector<std::string> Lines(const std::string& text) {
-  std::vector<std::string> lines;
-  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
-    std::string words;
-    for (absl::string_view word : absl::StrSplit(line, ' ', absl::SkipEmpty())) {
-      if (!words.empty()) words += ' ';
-      words += std::string(word);
-    }
-    lines.push_back(words);
-  }
-  return lines;
-}
-
-TEST(RatesTest, SinceTheReportBefore) {
-  const Report before = After([](Report&) {});
-  const Report now = After([](Report& r) {
-    r.duration_s = 12;
-    r.ports[0].rx_packets = r.ports[0].lcores_rx = r.lcores[0].rx_packets = 4'001'000;
-    r.ports[1].tx_packets = r.ports[1].lcores_tx = 3'000'900;
-    r.lcores[0].tx_packets = 3'000'980;
-    r.drops["tx_full"] = 1'000'024;
-  });
-  EXPECT_THAT(Lines(FormatRates(before, now, 2)),
-              ElementsAre("12.0 s received 2.000 Mpps sent 1.500 Mpps unaccounted 1",
-                          "port 0 net_xsk0 rx 2.000 Mpps tx 0.000 Mpps",
-                          "port 1 net_null1 rx 0.000 Mpps tx 1.500 Mpps",
-                          "lcore 1 rx 2.000 Mpps tx 1.500 Mpps",  //
-                          "lcore 2 rx 0.000 Mpps tx 0.000 Mpps",
-                          "dropped tx_full 0.500 Mpps (1000024 in all)"));
-}
-
-TEST(RatesTest, PortsAndLcoresAreComparedWithThemselves) {
-  Report before = After([](Report&) {});
-  // Of now's, before knows port 1 and lcore 2 alone: what was the second is its first.
-  before.ports.erase(before.ports.begin());
-  before.lcores.erase(before.lcores.begin());
-  const Report now = After([](Report& r) {
-    r.ports[1].rx_packets += 1'000'000;
-    r.lcores[1].rx_packets += 1'000'000;
-  });
-  const std::vector<std::string> lines = Lines(FormatRates(before, now, 1));
-  ASSERT_EQ(lines.size(), 5u);
-  EXPECT_EQ(lines[1], "port 0 net_xsk0 rx 0.001 Mpps tx 0.001 Mpps");
-  EXPECT_EQ(lines[2], "port 1 net_null1 rx 1.000 Mpps tx 0.000 Mpps");
-  EXPECT_EQ(lines[3], "lcore 1 rx 0.001 Mpps tx 0.001 Mpps");
-  EXPECT_EQ(lines[4], "lcore 2 rx 1.000 Mpps tx 0.000 Mpps");
-}
-
-TEST(RatesTest, ACounterThatRanBackwardsGivesNoRate) {
-  const Report before = After([](Report&) {});
-  const Report now = After([](Report& r) { r.ports[0].rx_packets = 0; });
-  EXPECT_EQ(Lines(FormatRates(before, now, 1))[1], "port 0 net_xsk0 rx 0.000 Mpps tx 0.000 Mpps");
-}
-
-TEST(RatesTest, ADropReasonThatIsNew) {
-  const Report before = After([](Report&) {});
-  const Report now = After([](Report& r) { r.drops["ttl"] = 2'000'000; });
-  EXPECT_EQ(Lines(FormatRates(before, now, 1)).back(), "dropped ttl 2.000 Mpps (2000000 in all)");
-}
-
-TEST(RatesTest, OneLineEach) {
-  const Report now = After([](Report&) {});
-  const std::string text = FormatRates(Report(), now, 1);
-  EXPECT_EQ(Lines(text).size(), 1 + now.ports.size() + now.lcores.size() + 2);  // two reasons
-  EXPECT_EQ(text.back(), '\n');
 }
 
 }  // namespace
