@@ -41,21 +41,75 @@ inline void SwapMacPairVector(uint8_t* header) noexcept {
   std::memcpy(header, &bytes, sizeof(bytes));
 }
 
-// The same for a packet whose first segments are shorter than the addresses. The caller has checked
-// that the packet as a whole is long enough.
+// Calls piece(data, n) for each contiguous piece of `bytes` bytes from `offset` on, in order. The
+// caller has checked that the packet is that long.
+inline void ForEachPiece(rte_mbuf* packet, uint32_t offset, uint32_t bytes, auto piece) noexcept {
+  for (rte_mbuf* segment = packet; bytes > 0; segment = segment->next) {
+    if (offset >= segment->data_len) {
+      offset -= segment->data_len;
+      continue;
+    }
+    const uint32_t n = std::min<uint32_t>(segment->data_len - offset, bytes);
+    piece(rte_pktmbuf_mtod_offset(segment, uint8_t*, offset), n);
+    bytes -= n;
+    offset = 0;
+  }
+}
+
+// Copies out of a packet, and into it, however it is cut into segments. The caller has checked that
+// it is long enough.
+inline void CopyFromPacket(rte_mbuf* packet, uint32_t offset, std::span<uint8_t> to) noexcept {
+  ForEachPiece(packet, offset, static_cast<uint32_t>(to.size()),
+               [at = to.data()](const uint8_t* data, uint32_t n) mutable {
+                 std::memcpy(at, data, n);
+                 at += n;
+               });
+}
+inline void CopyToPacket(rte_mbuf* packet, uint32_t offset,
+                         std::span<const uint8_t> from) noexcept {
+  ForEachPiece(packet, offset, static_cast<uint32_t>(from.size()),
+               [at = from.data()](uint8_t* data, uint32_t n) mutable {
+                 std::memcpy(data, at, n);
+                 at += n;
+               });
+}
+
+// Takes `bytes` bytes out of a packet at `offset`; what was before moves up to what was behind. The
+// caller has checked that the packet is that long, and longer. False, with the packet as it was,
+// when the first mbuf has no headroom of `offset` bytes; at most 128 are before what was received.
+inline bool RemoveFromPacket(rte_mbuf* packet, uint32_t offset, uint32_t bytes) noexcept {
+  uint8_t front[RTE_PKTMBUF_HEADROOM];
+  if (offset > sizeof(front) || offset > packet->data_off) return false;
+  CopyFromPacket(packet, 0, {front, offset});
+  uint32_t left = offset + bytes;
+  packet->pkt_len -= left;
+  for (rte_mbuf* segment = packet; left > 0; segment = segment->next) {
+    const auto n = static_cast<uint16_t>(std::min<uint32_t>(segment->data_len, left));
+    segment->data_off = static_cast<uint16_t>(segment->data_off + n);
+    segment->data_len = static_cast<uint16_t>(segment->data_len - n);
+    left -= n;
+  }
+  // Some ports cannot send a segment of no bytes.
+  while (packet->next != nullptr && packet->next->data_len == 0) {
+    rte_mbuf* const empty = packet->next;
+    packet->next = empty->next;
+    --packet->nb_segs;
+    rte_pktmbuf_free_seg(empty);
+  }
+  packet->data_off = static_cast<uint16_t>(packet->data_off - offset);
+  packet->data_len = static_cast<uint16_t>(packet->data_len + offset);
+  packet->pkt_len += offset;
+  std::memcpy(rte_pktmbuf_mtod(packet, uint8_t*), front, offset);
+  return true;
+}
+
+// SwapMacPair for a packet whose first segments are shorter than the addresses. The caller has
+// checked that the packet as a whole is long enough.
 inline void SwapMacPairSegmented(rte_mbuf* packet) noexcept {
   uint8_t header[kMacPairBytes];
-  const auto walk = [packet](auto copy) {
-    uint32_t done = 0;
-    for (rte_mbuf* segment = packet; done < kMacPairBytes; segment = segment->next) {
-      const uint32_t n = std::min<uint32_t>(segment->data_len, kMacPairBytes - done);
-      copy(rte_pktmbuf_mtod(segment, uint8_t*), done, n);
-      done += n;
-    }
-  };
-  walk([&](uint8_t* data, uint32_t at, uint32_t n) { std::memcpy(header + at, data, n); });
+  CopyFromPacket(packet, 0, header);
   SwapMacPair(header);
-  walk([&](uint8_t* data, uint32_t at, uint32_t n) { std::memcpy(data, header + at, n); });
+  CopyToPacket(packet, 0, header);
 }
 
 }  // namespace penstock

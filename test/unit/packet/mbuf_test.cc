@@ -144,5 +144,64 @@ TEST_F(SwapSegmentedTest, SegmentsWithoutBytes) {
 
 TEST_F(SwapSegmentedTest, NotOneByteMoreThanTheAddresses) { Check({5, 7}); }
 
+std::vector<uint8_t> BytesOf(const rte_mbuf* packet) {
+  std::vector<uint8_t> bytes;
+  for (const rte_mbuf* segment = packet; segment != nullptr; segment = segment->next) {
+    const uint8_t* const data = rte_pktmbuf_mtod(segment, const uint8_t*);
+    bytes.insert(bytes.end(), data, data + segment->data_len);
+  }
+  return bytes;
+}
+
+TEST(RemoveFromPacketTest, WhatWasBeforeMeetsWhatWasBehind) {
+  rte_mempool* const pool =
+      rte_pktmbuf_pool_create("remove", 15, 0, 0, RTE_PKTMBUF_HEADROOM + 64, SOCKET_ID_ANY);
+  ASSERT_NE(pool, nullptr);
+  for (const std::vector<uint16_t>& lengths : std::vector<std::vector<uint16_t>>{
+           {12}, {1, 11}, {3, 4, 5}, {5, 1, 1, 1, 4}, {0, 6, 0, 6}}) {
+    for (uint32_t offset = 0; offset < 12; ++offset) {
+      for (uint32_t n = 0; offset + n < 12; ++n) {
+        rte_mbuf* packet = nullptr;
+        const std::vector<uint8_t> all = Counted(12);
+        size_t at = 0;
+        for (const uint16_t length : lengths) {
+          rte_mbuf* const mbuf = rte_pktmbuf_alloc(pool);
+          std::copy_n(all.begin() + static_cast<long>(at), length,
+                      reinterpret_cast<uint8_t*>(rte_pktmbuf_append(mbuf, length)));
+          at += length;
+          if (packet == nullptr) {
+            packet = mbuf;
+          } else {
+            rte_pktmbuf_chain(packet, mbuf);
+          }
+        }
+        EXPECT_TRUE(RemoveFromPacket(packet, offset, n));
+        std::vector<uint8_t> wanted = all;
+        wanted.erase(wanted.begin() + offset, wanted.begin() + offset + n);
+        EXPECT_EQ(BytesOf(packet), wanted) << n << " at " << offset << " of " << lengths.size();
+        const char* reason = "";
+        EXPECT_EQ(rte_mbuf_check(packet, 1, &reason), 0) << reason;
+        rte_pktmbuf_free(packet);
+        EXPECT_EQ(rte_mempool_in_use_count(pool), 0u);
+      }
+    }
+  }
+  rte_mempool_free(pool);
+}
+
+TEST(RemoveFromPacketTest, IsRefusedWithoutHeadroomAndChangesNothing) {
+  rte_mempool* const pool =
+      rte_pktmbuf_pool_create("remove", 15, 0, 0, RTE_PKTMBUF_HEADROOM + 64, SOCKET_ID_ANY);
+  ASSERT_NE(pool, nullptr);
+  rte_mbuf* const packet = rte_pktmbuf_alloc(pool);
+  packet->data_off = 7;
+  std::ranges::copy(Counted(40), reinterpret_cast<uint8_t*>(rte_pktmbuf_append(packet, 40)));
+  EXPECT_FALSE(RemoveFromPacket(packet, 8, 1));
+  EXPECT_EQ(BytesOf(packet), Counted(40));
+  EXPECT_TRUE(RemoveFromPacket(packet, 7, 1));
+  rte_pktmbuf_free(packet);
+  rte_mempool_free(pool);
+}
+
 }  // namespace
 }  // namespace penstock
