@@ -6,6 +6,7 @@
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -23,21 +24,26 @@ struct DriverFacts {
   absl::string_view driver;
   bool fixed_queues = false;
   bool equal_queues = false;
+  bool equal_descriptors = false;
   bool sets_up_once = false;
   bool hidden_sockets = false;
+  bool leaves_xdp_program = false;
   bool forgets_counts = false;
   uint32_t driver_mbufs = 0;
   bool chains_segments = false;  // It walks a chain of mbufs though it does not offer MULTI_SEGS.
 };
 
 constexpr DriverFacts kDriverFacts[] = {
-    // FILL is 4096 and COMPLETION 2048 entries whatever is asked for; only the first segment of a
+    // FILL is 4096 and COMPLETION 2048 entries whatever is asked for, and the TX ring is as long as
+    // the RX ring; only the first segment of a
     // chain is sent; a second rx_queue_setup makes a second socket on the same queue.
     {.driver = "net_af_xdp",
      .fixed_queues = true,
      .equal_queues = true,
+     .equal_descriptors = true,
      .sets_up_once = true,
      .hidden_sockets = true,
+     .leaves_xdp_program = true,
      .driver_mbufs = 4096 + 2048},
     // The kernel spreads packets over all of a socket group.
     {.driver = "net_af_packet", .fixed_queues = true},
@@ -54,6 +60,17 @@ const DriverFacts* FactsOf(absl::string_view driver) {
     if (facts.driver == driver) return &facts;
   }
   return nullptr;
+}
+
+// ethdev measures an MTU by the packets that it makes, and takes these to be as much longer as the
+// driver's greatest packet is than its greatest MTU.
+void SetMtuRange(const rte_eth_dev_info& info, PortCapabilities& result) {
+  const bool told = info.max_mtu != UINT16_MAX && info.max_rx_pktlen > info.max_mtu;
+  const uint32_t around =
+      told ? info.max_rx_pktlen - info.max_mtu : RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
+  const uint32_t longest = info.max_rx_pktlen > around ? info.max_rx_pktlen - around : 0;
+  result.min_mtu = info.min_mtu;
+  result.max_mtu = static_cast<uint16_t>(std::min<uint32_t>(info.max_mtu, longest));
 }
 
 bool HasInlineIpsec(uint16_t port) {
@@ -103,10 +120,13 @@ absl::StatusOr<PortCapabilities> QueryCapabilities(uint16_t port) {
                info.rx_desc_lim.nb_align};
   result.tx = {info.max_tx_queues, info.tx_desc_lim.nb_min, info.tx_desc_lim.nb_max,
                info.tx_desc_lim.nb_align};
-  result.max_rx_packet_bytes = info.max_rx_pktlen;
+  SetMtuRange(info, result);
 
   const uint64_t tx = info.tx_offload_capa | info.tx_queue_offload_capa;
   const uint64_t rx = info.rx_offload_capa | info.rx_queue_offload_capa;
+  result.rx_offloads = rx;
+  result.tx_offloads = tx;
+  result.rss_types = info.flow_type_rss_offloads;
   result.mt_lockfree = (tx & RTE_ETH_TX_OFFLOAD_MT_LOCKFREE) != 0;
   result.fast_free = (tx & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE) != 0;
   result.multi_segments = (tx & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
@@ -117,10 +137,13 @@ absl::StatusOr<PortCapabilities> QueryCapabilities(uint16_t port) {
   if (const DriverFacts* facts = FactsOf(result.driver)) {
     result.fixed_queues = facts->fixed_queues;
     result.equal_queues = facts->equal_queues;
+    result.equal_descriptors = facts->equal_descriptors;
     result.sets_up_once = facts->sets_up_once;
     result.hidden_sockets = facts->hidden_sockets;
+    result.leaves_xdp_program = facts->leaves_xdp_program;
     result.forgets_counts = facts->forgets_counts;
     result.driver_mbufs = facts->driver_mbufs;
+    result.chains_segments = facts->chains_segments;
     result.multi_segments |= facts->chains_segments;
   }
   return result;

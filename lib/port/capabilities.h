@@ -20,6 +20,7 @@
 
 namespace penstock {
 
+// As the driver says: 0 descriptors where it has no limit of its own.
 struct QueueLimits {
   uint16_t max_queues = 0;
   uint16_t min_descriptors = 0;
@@ -37,9 +38,13 @@ struct PortCapabilities {
   MacAddress mac;
   QueueLimits rx;
   QueueLimits tx;
-  uint32_t max_rx_packet_bytes = 0;
+  uint16_t min_mtu = 0;
+  uint16_t max_mtu = 0;
 
   // From rte_eth_dev_info_get.
+  uint64_t rx_offloads = 0;  // RTE_ETH_RX_OFFLOAD_*, of the port or of its queues.
+  uint64_t tx_offloads = 0;  // RTE_ETH_TX_OFFLOAD_*
+  uint64_t rss_types = 0;    // RTE_ETH_RSS_*
   bool mt_lockfree = false;
   bool fast_free = false;
   bool multi_segments = false;
@@ -52,13 +57,16 @@ struct PortCapabilities {
   bool rx_interrupts = false;
 
   // What the driver does not say (see the table).
-  bool fixed_queues = false;    // Devargs fix how many it has, and packets come in on all of them.
-  bool equal_queues = false;    // As many TX as RX queues, or it refuses.
-  bool sets_up_once = false;    // Its queues cannot be set up a second time.
-  bool dma = false;             // A device reads and writes mbufs by itself, at their IOVA.
-  bool forgets_counts = false;  // Its statistics go back to zero on their own.
-  bool hidden_sockets = false;  // It keeps mbufs in AF_XDP sockets that it never gives back.
-  uint32_t driver_mbufs = 0;    // What it takes per RX queue beyond the descriptors asked for.
+  bool fixed_queues = false;  // Devargs fix how many it has, and packets come in on all of them.
+  bool equal_queues = false;  // As many TX as RX queues, or it refuses.
+  bool equal_descriptors = false;   // Its TX rings are as long as its RX rings, whatever is asked.
+  bool sets_up_once = false;        // Its queues cannot be set up a second time.
+  bool chains_segments = false;     // It makes and takes chains of mbufs, whatever it offers.
+  bool dma = false;                 // A device reads and writes mbufs by itself, at their IOVA.
+  bool forgets_counts = false;      // Its statistics go back to zero on their own.
+  bool hidden_sockets = false;      // It keeps mbufs in AF_XDP sockets that it never gives back.
+  bool leaves_xdp_program = false;  // It attaches an XDP program that outlives the process.
+  uint32_t driver_mbufs = 0;        // What it takes per RX queue beyond the descriptors asked for.
 };
 
 absl::StatusOr<PortCapabilities> QueryCapabilities(uint16_t port);

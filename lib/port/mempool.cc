@@ -10,10 +10,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/quote.h"
 #include "lib/base/status.h"
 #include "lib/config/configuration.h"
 #include "lib/text/quantity.h"
@@ -95,6 +99,16 @@ absl::StatusOr<Mempool> Mempool::Create(const Settings& settings) {
         "%s: not enough memory for about %s; give more with --memory, or fewer mbufs with "
         "--total-num-mbufs",
         what, FormatSize(bytes)));
+  }
+  const std::string ops = rte_mbuf_best_mempool_ops();
+  std::vector<absl::string_view> known;
+  for (unsigned i = 0; i < rte_mempool_ops_table.num_ops; ++i) {
+    known.push_back(rte_mempool_ops_table.ops[i].name);
+  }
+  if (std::ranges::find(known, ops) == known.end()) {
+    return absl::NotFoundError(
+        absl::StrFormat("--mbuf-pool-ops-name=%s: no such mempool; accepted: %s", Shown(ops),
+                        absl::StrJoin(known, ", ")));
   }
   return ErrnoStatus(error, what);
 }

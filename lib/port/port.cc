@@ -11,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/log.h"
 #include "lib/base/status.h"
+#include "lib/port/dpdk_log.h"
+#include "lib/port/port_failure.h"
 #include "lib/port/recovery.h"
 #include "lib/port/xsk_socket.h"
 #include "lib/port/xsk_umem.h"
@@ -23,9 +25,14 @@ absl::StatusOr<Port> Port::Open(uint16_t port, RunDirectory* run_directory) {
   const PortCapabilities& known = result.capabilities_;
   if (known.ifindex != 0) {
     PENSTOCK_ASSIGN_OR_RETURN(result.was_promiscuous_, IsPromiscuous(known.ifindex));
-    PENSTOCK_ASSIGN_OR_RETURN(result.found_programs_, AttachedXdpPrograms(known.ifindex));
+    if (known.leaves_xdp_program) {
+      PENSTOCK_ASSIGN_OR_RETURN(result.found_programs_, AttachedXdpPrograms(known.ifindex));
+    }
     // Before the port touches it: a life that ends here leaves nothing.
-    PENSTOCK_RETURN_IF_ERROR(result.RecordInterface(0, XdpMode::kDriver));
+    result.record_ = {.name = known.interface,
+                      .ifindex = known.ifindex,
+                      .was_promiscuous = result.was_promiscuous_};
+    PENSTOCK_RETURN_IF_ERROR(result.Record());
   }
   rte_eth_stats stats{};
   result.counts_ = !known.forgets_counts && rte_eth_stats_get(port, &stats) == 0;
@@ -33,50 +40,49 @@ absl::StatusOr<Port> Port::Open(uint16_t port, RunDirectory* run_directory) {
   return result;
 }
 
-std::string Port::Where() const {
-  return absl::StrCat("port ", capabilities_.port, " (", capabilities_.name,
-                      capabilities_.interface.empty() ? "" : ", interface ",
-                      capabilities_.interface, ")");
-}
-
-absl::Status Port::RecordInterface(uint32_t xdp_program_id, XdpMode mode) {
-  record_ = {.name = capabilities_.interface,
-             .ifindex = capabilities_.ifindex,
-             .xdp_program_id = xdp_program_id,
-             .xdp_mode = mode,
-             .was_promiscuous = was_promiscuous_};
+absl::Status Port::Record() {
   return run_directory_ == nullptr ? absl::OkStatus() : run_directory_->RecordInterface(record_);
 }
 
-absl::Status Port::MaySetUp() const {
+absl::Status Port::MaySetUp(const PortSetup& setup) const {
+  PENSTOCK_RETURN_IF_ERROR(CheckSetup(capabilities_, setup));
   if (!set_up_ || !capabilities_.sets_up_once) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       Where(), ": ", capabilities_.driver,
-      " cannot change its queues once they are set up; stop penstock and start it with "
-      "the options wanted"));
+      " cannot change its queues, offloads or MTU once they are set up; stop penstock and start it "
+      "with the options wanted"));
 }
 
 absl::Status Port::SetUp(const PortSetup& setup) {
-  PENSTOCK_RETURN_IF_ERROR(MaySetUp());
+  PENSTOCK_RETURN_IF_ERROR(MaySetUp(setup));
   if (capabilities_.hidden_sockets) {
+    PENSTOCK_RETURN_IF_ERROR(
+        WithContext(CheckXskSetUp(*setup.mempool, setup.rx_queues, setup.rx_descriptors), Where()));
     PENSTOCK_RETURN_IF_ERROR(WithContext(CheckPoolFitsUmem(*setup.mempool), Where()));
   }
+  DpdkLogCapture said;
+  const absl::Status status = Configure(setup);
+  half_set_up_ = !status.ok();
+  if (status.ok()) return status;
+  return ExplainPortFailure(status, capabilities_.driver, said.Failed());
+}
+
+absl::Status Port::Configure(const PortSetup& setup) {
   rte_eth_dev_info info;
   if (const int error = rte_eth_dev_info_get(capabilities_.port, &info); error != 0) {
     return ErrnoStatus(error, absl::StrCat("rte_eth_dev_info_get, ", Where()));
   }
+  flows_.PortIsSetUp();
   rte_eth_conf conf{};
-  if (setup.rx_queues > 1 && capabilities_.rss) {
+  if (const uint64_t types = RssTypes(capabilities_, setup); types != 0) {
     conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-    conf.rx_adv_conf.rss_conf.rss_hf =
-        info.flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP);
+    conf.rx_adv_conf.rss_conf.rss_hf = types;
   }
-  uint64_t wanted = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
-  if (setup.mt_lockfree) wanted |= RTE_ETH_TX_OFFLOAD_MT_LOCKFREE;
-  if (setup.fast_free) wanted |= RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
-  conf.txmode.offloads = wanted & info.tx_offload_capa;
-  // Frames longer than an mbuf arrive as chains where the port can do that.
-  conf.rxmode.offloads = RTE_ETH_RX_OFFLOAD_SCATTER & info.rx_offload_capa;
+  // The effective offloads of a queue are the port's and its own.
+  const Offloads offloads = EffectiveOffloads(capabilities_, setup);
+  conf.rxmode.offloads = offloads.rx & info.rx_offload_capa;
+  conf.txmode.offloads = offloads.tx & info.tx_offload_capa;
+  if (setup.max_packet_bytes != 0) conf.rxmode.mtu = MtuOf(setup.max_packet_bytes);
   if (const int error =
           rte_eth_dev_configure(capabilities_.port, setup.rx_queues, setup.tx_queues, &conf);
       error != 0) {
@@ -86,11 +92,10 @@ absl::Status Port::SetUp(const PortSetup& setup) {
   // From here on its queues may hold mbufs of the pool, whatever comes of it.
   set_up_ = true;
   for (uint16_t queue = 0; queue < setup.rx_queues; ++queue) {
-    PENSTOCK_RETURN_IF_ERROR(SetUpRxQueue(queue, setup, conf.rxmode.offloads));
+    PENSTOCK_RETURN_IF_ERROR(SetUpRxQueue(queue, setup, offloads.rx));
   }
   rte_eth_txconf tx_conf = info.default_txconf;
-  // The effective offloads of a queue are the port's and its own.
-  tx_conf.offloads = conf.txmode.offloads | (wanted & info.tx_queue_offload_capa);
+  tx_conf.offloads = offloads.tx;
   for (uint16_t queue = 0; queue < setup.tx_queues; ++queue) {
     const int error = rte_eth_tx_queue_setup(
         capabilities_.port, queue, setup.tx_descriptors,
@@ -101,7 +106,33 @@ absl::Status Port::SetUp(const PortSetup& setup) {
     }
   }
   QueryFunctions(capabilities_);
-  return absl::OkStatus();
+  return SetMtu(setup.max_packet_bytes);
+}
+
+// Virtual devices do not look at what rte_eth_dev_configure is told. Behind the queues, for the
+// kernel allows an interface with an XDP program a shorter MTU than without.
+absl::Status Port::SetMtu(uint16_t max_packet_bytes) {
+  if (max_packet_bytes == 0) {
+    if (record_.set_mtu == 0) return absl::OkStatus();
+    PENSTOCK_RETURN_IF_ERROR(
+        WithContext(SetInterfaceMtu(record_.ifindex, record_.found_mtu), Where()));
+    record_.found_mtu = record_.set_mtu = 0;
+    return Record();
+  }
+  const uint16_t mtu = MtuOf(max_packet_bytes);
+  if (capabilities_.ifindex != 0) {
+    PENSTOCK_ASSIGN_OR_RETURN(const uint16_t found, InterfaceMtu(capabilities_.ifindex));
+    if (found == mtu) return absl::OkStatus();
+    if (record_.set_mtu == 0) record_.found_mtu = found;
+    record_.set_mtu = mtu;
+    PENSTOCK_RETURN_IF_ERROR(Record());
+  }
+  const int error = rte_eth_dev_set_mtu(capabilities_.port, mtu);
+  // A port without an MTU takes packets of any length.
+  if (error == 0 || error == -ENOTSUP) return absl::OkStatus();
+  return ErrnoStatus(
+      error, absl::StrCat("--max-pkt-len=", max_packet_bytes + kFcsBytes, ": rte_eth_dev_set_mtu(",
+                          mtu, "), ", Where(), ", which has its own limits"));
 }
 
 absl::Status Port::SetUpRxQueue(uint16_t queue, const PortSetup& setup, uint64_t offloads) {
@@ -118,20 +149,22 @@ absl::Status Port::SetUpRxQueue(uint16_t queue, const PortSetup& setup, uint64_t
   const int error = rte_eth_rx_queue_setup(
       capabilities_.port, queue, setup.rx_descriptors,
       static_cast<unsigned>(rte_eth_dev_socket_id(capabilities_.port)), &conf, setup.mempool);
-  // A program that is attached now and was not before is ours, whether the call succeeded or not.
-  if (capabilities_.ifindex != 0) {
+  // A program that is attached now and was not before is ours, whether the call succeeded or not:
+  // if this is a driver that attaches one. Under any other port it is somebody else's.
+  if (capabilities_.leaves_xdp_program && capabilities_.ifindex != 0) {
     PENSTOCK_ASSIGN_OR_RETURN(const std::vector<XdpProgram> programs,
                               AttachedXdpPrograms(capabilities_.ifindex));
     for (const XdpProgram& program : programs) {
       const bool found = std::ranges::any_of(
           found_programs_, [&](const XdpProgram& other) { return other.id == program.id; });
       if (found || program.id == record_.xdp_program_id) continue;
-      PENSTOCK_RETURN_IF_ERROR(RecordInterface(program.id, program.mode));
+      record_.xdp_program_id = program.id;
+      record_.xdp_mode = program.mode;
+      PENSTOCK_RETURN_IF_ERROR(Record());
     }
   }
   if (error != 0) {
-    std::string hint =
-        capabilities_.hidden_sockets ? " (--log-level=debug shows what libxdp and libbpf say)" : "";
+    std::string hint;
     for (const XdpProgram& program : found_programs_) {
       absl::StrAppend(&hint, "; interface ", capabilities_.interface, " carries XDP program ",
                       program.id, " (", program.name,
@@ -154,24 +187,37 @@ absl::Status Port::SetUpRxQueue(uint16_t queue, const PortSetup& setup, uint64_t
 
 absl::Status Port::Start() {
   if (started_) return absl::OkStatus();
+  DpdkLogCapture said;
+  const auto failed = [&](int error, absl::string_view call) {
+    return ExplainPortFailure(ErrnoStatus(error, absl::StrCat(call, ", ", Where())),
+                              capabilities_.driver, said.Failed());
+  };
   if (const int error = rte_eth_dev_start(capabilities_.port); error != 0) {
-    return ErrnoStatus(error, absl::StrCat("rte_eth_dev_start, ", Where()));
+    return failed(error, "rte_eth_dev_start");
   }
   started_ = true;
+  flows_.PortStarted();
   basis_ = Read();
   // A forwarder takes what is not addressed to it, a generator's answers included.
   if (const int error = rte_eth_promiscuous_enable(capabilities_.port);
       error != 0 && error != -ENOTSUP) {
-    return ErrnoStatus(error, absl::StrCat("rte_eth_promiscuous_enable, ", Where()));
+    return failed(error, "rte_eth_promiscuous_enable");
+  }
+  // No fault of the port: it may come up later.
+  if (capabilities_.ifindex != 0 && !IsInterfaceUp(capabilities_.ifindex).value_or(true)) {
+    Log(Severity::kWarning, Where(),
+        ": the interface is down, nothing comes or goes; 'ip link set dev ",
+        capabilities_.interface, " up' changes that");
   }
   return absl::OkStatus();
 }
 
 absl::Status Port::Stop() {
   if (!started_) return absl::OkStatus();
-  started_ = false;
+  flows_.PortStops();
   if (!was_promiscuous_) rte_eth_promiscuous_disable(capabilities_.port);
   const PortReport counts = Counts();
+  started_ = false;
   gone_ = {counts.rx_packets, counts.rx_bytes,  counts.tx_packets, counts.tx_bytes,
            counts.rx_missed,  counts.rx_errors, counts.tx_errors,  counts.rx_nombuf};
   const int error = rte_eth_dev_stop(capabilities_.port);
@@ -182,6 +228,7 @@ absl::Status Port::Stop() {
 
 absl::Status Port::Close() {
   if (closed_) return absl::OkStatus();
+  flows_.PortCloses();
   absl::Status status = Stop();
   closed_ = true;
   sockets_.clear();
@@ -210,7 +257,10 @@ Port::Basis Port::Read() const {
 }
 
 PortReport Port::Counts() const {
-  const Basis now = closed_ ? basis_ : Read();
+  // A driver that did not make its queues may trip over those that it lacks. One that is set up
+  // anew while it is stopped may sum over other queues than it did: nothing is counted there.
+  const bool silent = closed_ || half_set_up_;
+  const Basis now = silent || !started_ ? basis_ : Read();
   PortReport report;
   report.port = capabilities_.port;
   report.name = capabilities_.name;
@@ -224,7 +274,7 @@ PortReport Port::Counts() const {
   report.rx_errors = gone_.rx_errors + now.rx_errors - basis_.rx_errors;
   report.tx_errors = gone_.tx_errors + now.tx_errors - basis_.tx_errors;
   report.rx_nombuf = gone_.rx_nombuf + now.rx_nombuf - basis_.rx_nombuf;
-  if (closed_) return report;
+  if (silent) return report;
   const int count = rte_eth_xstats_get_names(capabilities_.port, nullptr, 0);
   if (count <= 0) return report;
   std::vector<rte_eth_xstat_name> names(static_cast<size_t>(count));
@@ -236,6 +286,18 @@ PortReport Port::Counts() const {
   }
   for (const rte_eth_xstat& value : values) report.xstats[names[value.id].name] = value.value;
   return report;
+}
+
+PortState Port::State() const {
+  PortState state;
+  rte_eth_link link{};
+  if (rte_eth_link_get_nowait(capabilities_.port, &link) == 0) {
+    state.link_up = link.link_status == RTE_ETH_LINK_UP;
+    if (link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN) state.link_mbps = link.link_speed;
+  }
+  if (rte_eth_dev_get_mtu(capabilities_.port, &state.mtu_bytes) != 0) state.mtu_bytes = 0;
+  state.promiscuous = rte_eth_promiscuous_get(capabilities_.port) == 1;
+  return state;
 }
 
 absl::StatusOr<std::vector<SocketImage>> Port::Sockets() const {

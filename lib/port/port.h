@@ -23,21 +23,21 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/port/capabilities.h"
+#include "lib/port/flow_table.h"
 #include "lib/port/mempool.h"
+#include "lib/port/port_setup.h"
 #include "lib/port/run_directory.h"
 #include "lib/port/xsk_holdings.h"
 #include "lib/stats/report.h"
 
 namespace penstock {
 
-struct PortSetup {
-  uint16_t rx_queues = 1;
-  uint16_t tx_queues = 1;
-  uint16_t rx_descriptors = 1024;
-  uint16_t tx_descriptors = 1024;
-  rte_mempool* mempool = nullptr;
-  bool mt_lockfree = false;  // Lcores share a TX queue through the driver's own means.
-  bool fast_free = false;    // Every mbuf sent has one reference and comes from `mempool`.
+// What a person asks about a port beside its counts.
+struct PortState {
+  bool link_up = false;
+  uint32_t link_mbps = 0;  // 0: the driver does not say.
+  uint16_t mtu_bytes = 0;  // 0: the driver does not say.
+  bool promiscuous = false;
 };
 
 class Port {
@@ -49,8 +49,9 @@ class Port {
   // Configures the port and its queues. May be called again on a stopped port, unless the driver
   // sets up once.
   absl::Status SetUp(const PortSetup& setup);
-  // FailedPrecondition when SetUp would not be possible any more.
-  absl::Status MaySetUp() const;
+  // FailedPrecondition when SetUp would not be possible any more, or the port lacks what it asks
+  // for.
+  absl::Status MaySetUp(const PortSetup& setup) const;
   absl::Status Start();
   absl::Status Stop();
   // Idempotent. Undoes what was left on the interface.
@@ -60,9 +61,17 @@ class Port {
   bool set_up() const { return set_up_; }
   bool started() const { return started_; }
 
+  // Its flow rules. What the driver does not keep over a stop, a new set-up or the close is
+  // destroyed before it, and said.
+  FlowTable& flows() { return flows_; }
+  const FlowTable& flows() const { return flows_; }
+
   // The driver's counts since Open, whatever it did at a stop or a start in between. lcores_rx and
   // lcores_tx are for the caller to fill.
   PortReport Counts() const;
+
+  // Does not wait for a link.
+  PortState State() const;
 
   // The rings of the port's hidden sockets; empty for every port that gives all mbufs back. Lcores
   // stopped, port not closed.
@@ -81,21 +90,28 @@ class Port {
   };
 
   Port(PortCapabilities capabilities, RunDirectory* run_directory)
-      : capabilities_(std::move(capabilities)), run_directory_(run_directory) {}
+      : capabilities_(std::move(capabilities)),
+        run_directory_(run_directory),
+        flows_(capabilities_.port, capabilities_.name, capabilities_.driver) {}
 
+  absl::Status Configure(const PortSetup& setup);
   absl::Status SetUpRxQueue(uint16_t queue, const PortSetup& setup, uint64_t offloads);
-  absl::Status RecordInterface(uint32_t xdp_program_id, XdpMode mode);
-  std::string Where() const;  // "port 0 (net_af_xdp0)"
+  absl::Status SetMtu(uint16_t max_packet_bytes);
+  absl::Status Record();  // record_, into the run directory.
+  std::string Where() const { return penstock::Where(capabilities_); }
   Basis Read() const;
 
   PortCapabilities capabilities_;
   RunDirectory* run_directory_;
+  FlowTable flows_;
   bool counts_ = true;  // The driver has statistics to rely on.
   bool set_up_ = false;
+  bool half_set_up_ = false;  // The last set-up failed.
   bool started_ = false;
   bool closed_ = false;
   bool was_promiscuous_ = false;
-  std::vector<XdpProgram> found_programs_;  // Attached before us, and left alone.
+  // Attached before us, and left alone; of a driver that attaches one itself.
+  std::vector<XdpProgram> found_programs_;
   InterfaceRecord record_;
   std::vector<HiddenSocket> sockets_;
   Basis gone_;   // Counted before the last start.

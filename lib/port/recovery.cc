@@ -111,6 +111,8 @@ bool RemoveDispatcherPins(const InterfaceRecord& interface, std::vector<std::str
 
 bool UndoXdp(const InterfaceRecord& interface, const std::string& name,
              std::vector<std::string>& lines) {
+  // None was attached because of us: what is there is no affair of ours.
+  if (interface.xdp_program_id == 0) return true;
   const absl::StatusOr<std::vector<XdpProgram>> programs = AttachedXdpPrograms(interface.ifindex);
   if (!programs.ok()) {
     lines.push_back(absl::StrCat(name, ": ", programs.status().message()));
@@ -149,6 +151,20 @@ bool UndoPromiscuous(const InterfaceRecord& interface, const std::string& name,
   return status.ok();
 }
 
+bool UndoMtu(const InterfaceRecord& interface, const std::string& name,
+             std::vector<std::string>& lines) {
+  if (interface.set_mtu == 0) return true;
+  const absl::StatusOr<uint16_t> mtu = InterfaceMtu(interface.ifindex);
+  absl::Status status = mtu.status();
+  if (status.ok()) {
+    if (*mtu != interface.set_mtu) return true;  // Somebody else's since.
+    status = SetInterfaceMtu(interface.ifindex, interface.found_mtu);
+  }
+  lines.push_back(status.ok() ? absl::StrCat(name, ": MTU back to ", interface.found_mtu)
+                              : absl::StrCat(name, ": MTU: ", status.message()));
+  return status.ok();
+}
+
 bool UndoEal(const RunRecord& record, std::vector<std::string>& lines) {
   const fs::path runtime = record.eal_runtime_directory;
   std::error_code error;
@@ -161,7 +177,7 @@ bool UndoEal(const RunRecord& record, std::vector<std::string>& lines) {
     if (!Remove(runtime, lines)) return false;
     lines.push_back(absl::StrCat("removed ", runtime.native()));
   }
-  return RemoveHugepages(record.file_prefix, lines);
+  return RemoveHugepages(record.file_prefix, Mapped::kKeep, lines);
 }
 
 enum class Where { kOtherBoot, kHere, kElsewhere, kGone };
@@ -220,7 +236,7 @@ void RecoverDirectory(const fs::path& directory, const Life& own, std::vector<st
 
 }  // namespace
 
-bool RemoveHugepages(const std::string& prefix, std::vector<std::string>& lines) {
+bool RemoveHugepages(const std::string& prefix, Mapped mapped, std::vector<std::string>& lines) {
   // They are named <prefix>map_<number>. EAL keeps a lock on each that is in use.
   bool clean = true;
   int removed = 0;
@@ -237,7 +253,8 @@ bool RemoveHugepages(const std::string& prefix, std::vector<std::string>& lines)
       const absl::Cleanup close_fd = [fd] {
         if (fd >= 0) close(fd);
       };
-      if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0 || unlink(path.c_str()) != 0) {
+      const bool free = fd >= 0 && (mapped == Mapped::kRemove || flock(fd, LOCK_EX | LOCK_NB) == 0);
+      if (!free || unlink(path.c_str()) != 0) {
         lines.push_back(absl::StrCat(ErrnoStatus(errno, path.native()).message(),
                                      "; this hugepage file stays"));
         clean = false;
@@ -272,7 +289,8 @@ bool UndoInterface(const InterfaceRecord& interface, std::vector<std::string>& l
     return false;
   }
   const bool xdp = UndoXdp(interface, *name, lines) && RemoveDispatcherPins(interface, lines);
-  return UndoPromiscuous(interface, *name, lines) && xdp;
+  const bool mtu = UndoMtu(interface, *name, lines);
+  return UndoPromiscuous(interface, *name, lines) && xdp && mtu;
 }
 
 absl::StatusOr<std::vector<std::string>> Recover(const std::string& base) {

@@ -27,15 +27,16 @@ namespace penstock {
 //
 //   of another boot          EAL's files; the rest went with that boot
 //   of this boot, our        XDP program, if its id is still the one attached; IFF_PROMISC, if it
-//   network namespace        was off before; EAL's files and hugepages
+//   network namespace        was off before; the MTU, if it is as we made it; EAL's files and
+//                            hugepages
 //   of a namespace that      EAL's files and hugepages; its interfaces went with it
 //   is gone
 //   of another namespace     nothing and stays: only a start in that namespace can undo it
 //
-// Returns one line for a person per thing that was done, or found and left (a foreign XDP program
-// is named). What could not be undone is a line too, and its record stays for the next start. A
-// record that cannot be read is left alone and said so. An error means that nothing was looked at.
-// Two starts at a time wait for each other.
+// Returns one line for a person per thing that was done, or found and left (an XDP program in the
+// place of ours is named). What could not be undone is a line too, and its record stays for the
+// next start. A record that cannot be read is left alone and said so. An error means that nothing
+// was looked at. Two starts at a time wait for each other.
 absl::StatusOr<std::vector<std::string>> Recover(const std::string& base);
 
 // The part of it that concerns one interface of this network namespace; also for a clean end, after
@@ -46,9 +47,13 @@ bool UndoInterface(const InterfaceRecord& interface, std::vector<std::string>& l
 // on it, if it has one, is gone afterwards: do not ask about a directory of a running EAL of ours.
 bool IsEalRunning(const std::string& runtime_directory);
 
-// Removes the hugepage files of this file prefix that nobody uses. Appends to `lines`. False if one
-// stays that should not.
-bool RemoveHugepages(const std::string& prefix, std::vector<std::string>& lines);
+// What becomes of a hugepage file that a process still maps. Removed, its page is free when the
+// last of them ends.
+enum class Mapped { kKeep, kRemove };
+
+// Removes the hugepage files of this file prefix. Appends to `lines`. False if one stays that
+// should not.
+bool RemoveHugepages(const std::string& prefix, Mapped mapped, std::vector<std::string>& lines);
 
 }  // namespace penstock
 

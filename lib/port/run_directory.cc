@@ -133,7 +133,9 @@ Json ToJson(const RunRecord& record) {
                           {"ifindex", interface.ifindex},
                           {"xdp_program_id", interface.xdp_program_id},
                           {"xdp_mode", XdpModeName(interface.xdp_mode)},
-                          {"was_promiscuous", interface.was_promiscuous}});
+                          {"was_promiscuous", interface.was_promiscuous},
+                          {"found_mtu", interface.found_mtu},
+                          {"set_mtu", interface.set_mtu}});
   }
   const Life& life = record.life;
   return {{"pid", life.pid},
@@ -166,6 +168,8 @@ absl::StatusOr<RunRecord> RunRecordFromJson(const Json& json) {
       PENSTOCK_ASSIGN_OR_RETURN(interface.xdp_mode,
                                 XdpModeFromName(item.at("xdp_mode").get<std::string>()));
       item.at("was_promiscuous").get_to(interface.was_promiscuous);
+      item.at("found_mtu").get_to(interface.found_mtu);
+      item.at("set_mtu").get_to(interface.set_mtu);
     }
   } catch (const Json::exception& error) {
     return absl::DataLossError(absl::StrCat("record of a run: ", error.what()));

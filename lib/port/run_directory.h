@@ -50,6 +50,10 @@ struct InterfaceRecord {
   XdpMode xdp_mode = XdpMode::kDriver;
   // IFF_PROMISC before we touched the interface: if it was off and is on, it is to be cleared.
   bool was_promiscuous = false;
+  // The MTU before we changed it and what we made it, both 0 if we did not: only while it is what
+  // we made it may anyone change it back.
+  uint16_t found_mtu = 0;
+  uint16_t set_mtu = 0;
 };
 
 // Which process, of which boot, in which network namespace.

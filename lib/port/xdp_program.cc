@@ -52,7 +52,8 @@ std::string ProgramName(uint32_t id) {
 }
 
 // One request about the flags of an interface, which the kernel wants by name.
-absl::Status FlagsRequest(unsigned long request, absl::string_view request_name, ifreq& argument) {
+absl::Status InterfaceRequest(unsigned long request, absl::string_view request_name,
+                              ifreq& argument) {
   const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return ErrnoStatus(errno, "socket(AF_INET, SOCK_DGRAM)");
   const absl::Cleanup close_fd = [fd] { close(fd); };
@@ -62,11 +63,12 @@ absl::Status FlagsRequest(unsigned long request, absl::string_view request_name,
   return absl::OkStatus();
 }
 
-absl::StatusOr<ifreq> ReadFlags(uint32_t ifindex) {
+absl::StatusOr<ifreq> ReadInterface(uint32_t ifindex, unsigned long what,
+                                    absl::string_view what_name) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::string name, InterfaceName(ifindex));
   ifreq request = {};
   name.copy(request.ifr_name, IFNAMSIZ - 1);
-  PENSTOCK_RETURN_IF_ERROR(FlagsRequest(SIOCGIFFLAGS, "SIOCGIFFLAGS", request));
+  PENSTOCK_RETURN_IF_ERROR(InterfaceRequest(what, what_name, request));
   return request;
 }
 
@@ -145,15 +147,33 @@ absl::StatusOr<std::string> InterfaceName(uint32_t ifindex) {
 }
 
 absl::StatusOr<bool> IsPromiscuous(uint32_t ifindex) {
-  PENSTOCK_ASSIGN_OR_RETURN(const ifreq request, ReadFlags(ifindex));
+  PENSTOCK_ASSIGN_OR_RETURN(const ifreq request,
+                            ReadInterface(ifindex, SIOCGIFFLAGS, "SIOCGIFFLAGS"));
   return (request.ifr_flags & IFF_PROMISC) != 0;
 }
 
+absl::StatusOr<bool> IsInterfaceUp(uint32_t ifindex) {
+  PENSTOCK_ASSIGN_OR_RETURN(const ifreq request,
+                            ReadInterface(ifindex, SIOCGIFFLAGS, "SIOCGIFFLAGS"));
+  return (request.ifr_flags & IFF_UP) != 0;
+}
+
 absl::Status SetPromiscuous(uint32_t ifindex, bool on) {
-  PENSTOCK_ASSIGN_OR_RETURN(ifreq request, ReadFlags(ifindex));
+  PENSTOCK_ASSIGN_OR_RETURN(ifreq request, ReadInterface(ifindex, SIOCGIFFLAGS, "SIOCGIFFLAGS"));
   const int flags = on ? request.ifr_flags | IFF_PROMISC : request.ifr_flags & ~IFF_PROMISC;
   request.ifr_flags = static_cast<short>(flags);
-  return FlagsRequest(SIOCSIFFLAGS, "SIOCSIFFLAGS", request);
+  return InterfaceRequest(SIOCSIFFLAGS, "SIOCSIFFLAGS", request);
+}
+
+absl::StatusOr<uint16_t> InterfaceMtu(uint32_t ifindex) {
+  PENSTOCK_ASSIGN_OR_RETURN(const ifreq request, ReadInterface(ifindex, SIOCGIFMTU, "SIOCGIFMTU"));
+  return static_cast<uint16_t>(std::clamp(request.ifr_mtu, 0, UINT16_MAX));
+}
+
+absl::Status SetInterfaceMtu(uint32_t ifindex, uint16_t mtu) {
+  PENSTOCK_ASSIGN_OR_RETURN(ifreq request, ReadInterface(ifindex, SIOCGIFMTU, "SIOCGIFMTU"));
+  request.ifr_mtu = mtu;
+  return InterfaceRequest(SIOCSIFMTU, "SIOCSIFMTU", request);
 }
 
 }  // namespace penstock

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// XDP programs and the promiscuous flag of kernel interfaces: asked for, and undone. Control thread
-// only. Everything here is about the network namespace of the calling thread. Attaching is the
-// driver's affair.
+// XDP programs, the promiscuous flag and the MTU of kernel interfaces: asked for, and undone.
+// Control thread only. Everything here is about the network namespace of the calling thread.
+// Attaching is the driver's affair.
 //
 // Needs CAP_NET_ADMIN to change, and CAP_BPF or CAP_SYS_ADMIN to name or detach a program.
 
@@ -48,6 +48,11 @@ absl::StatusOr<std::string> InterfaceName(uint32_t ifindex);
 // counted apart by the kernel and is neither shown nor touched.
 absl::StatusOr<bool> IsPromiscuous(uint32_t ifindex);
 absl::Status SetPromiscuous(uint32_t ifindex, bool on);
+
+absl::StatusOr<uint16_t> InterfaceMtu(uint32_t ifindex);
+absl::Status SetInterfaceMtu(uint32_t ifindex, uint16_t mtu);
+// Whether it was set up (ip link set dev … up); nothing comes or goes otherwise.
+absl::StatusOr<bool> IsInterfaceUp(uint32_t ifindex);
 
 }  // namespace penstock
 

@@ -26,6 +26,10 @@ struct rte_mempool;
 
 namespace penstock {
 
+// Whether the driver can set up RX queues of so many descriptors from this pool; it and the kernel
+// refuse others as EINVAL, without a word. The error names the option that changes it.
+absl::Status CheckXskSetUp(rte_mempool& pool, uint16_t rx_queues, uint16_t rx_descriptors);
+
 // FailedPrecondition if an mbuf of the pool would be outside the UMEM. Looks at each mbuf.
 absl::Status CheckPoolFitsUmem(rte_mempool& pool);
 

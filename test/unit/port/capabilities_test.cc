@@ -57,7 +57,11 @@ TEST(Capabilities, FlagsAreThoseOfTheDriver) {
     EXPECT_EQ(known->rx.max_queues, info.max_rx_queues);
     EXPECT_EQ(known->tx.max_queues, info.max_tx_queues);
     EXPECT_EQ(known->tx.max_descriptors, info.tx_desc_lim.nb_max);
-    EXPECT_EQ(known->max_rx_packet_bytes, info.max_rx_pktlen);
+    EXPECT_EQ(known->rx_offloads, info.rx_offload_capa | info.rx_queue_offload_capa);
+    EXPECT_EQ(known->tx_offloads, tx);
+    EXPECT_EQ(known->rss_types, info.flow_type_rss_offloads);
+    EXPECT_EQ(known->min_mtu, info.min_mtu);
+    EXPECT_EQ(known->max_mtu, info.max_mtu);  // Of drivers that take packets of any length.
   }
   const auto known = QueryCapabilities(ring.port());
   EXPECT_EQ(known->rx.max_queues, 3);

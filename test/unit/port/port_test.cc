@@ -142,6 +142,38 @@ TEST(Port, AsksForTheOffloadsThatThePlanNeedsWhereThePortHasThem) {
   }
 }
 
+TEST(Port, GivesTheDeviceTheRssThatWasAskedFor) {
+  Pool pool(100);
+  const struct {
+    uint16_t rx_queues;
+    Rss rss;
+    uint64_t types;
+  } rows[] = {
+      {1, Rss::kUdp, 0},
+      {2, Rss::kIp, RTE_ETH_RSS_IP},
+      {2, Rss::kUdp, RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP},
+      {2, Rss::kDefault, RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP},
+  };
+  for (const auto& row : rows) {
+    NullPort null;
+    Port port = Open(null.port());
+    const uint64_t there = port.capabilities().rss_types;
+    // Else no row would tell one from the other.
+    ASSERT_NE(there & RTE_ETH_RSS_UDP, 0U);
+    ASSERT_NE(there & RTE_ETH_RSS_TCP, 0U);
+    ASSERT_TRUE(port.SetUp({.rx_queues = row.rx_queues,
+                            .tx_queues = row.rx_queues,
+                            .mempool = pool.get(),
+                            .rss = row.rss})
+                    .ok());
+    rte_eth_conf conf;
+    ASSERT_EQ(rte_eth_dev_conf_get(null.port(), &conf), 0);
+    EXPECT_EQ(conf.rxmode.mq_mode, row.types != 0 ? RTE_ETH_MQ_RX_RSS : RTE_ETH_MQ_RX_NONE);
+    EXPECT_EQ(conf.rx_adv_conf.rss_conf.rss_hf, row.types & there);
+    ASSERT_TRUE(port.Close().ok());
+  }
+}
+
 TEST(Port, ErrorsNameTheCallItsArgumentAndThePort) {
   Pool pool(100);
   RingPort ring;
@@ -169,6 +201,52 @@ TEST(Port, ErrorsNameTheCallItsArgumentAndThePort) {
   const absl::Status running = port.SetUp({.mempool = pool.get()});
   ASSERT_FALSE(running.ok());
   EXPECT_THAT(std::string(running.message()), HasSubstr("rte_eth_dev_configure(1 rx, 1 tx)"));
+}
+
+TEST(Port, StateIsWhatThePortSaysNow) {
+  Pool pool(100);
+  RingPort ring;
+  Port port = Open(ring.port());
+  ASSERT_TRUE(port.SetUp({.mempool = pool.get()}).ok());
+  EXPECT_FALSE(port.State().link_up);
+  ASSERT_TRUE(port.Start().ok());
+  PortState state = port.State();
+  EXPECT_TRUE(state.link_up);
+  EXPECT_EQ(state.link_mbps, 10'000u);  // What net_ring says of itself.
+  EXPECT_TRUE(state.promiscuous);
+  EXPECT_EQ(state.mtu_bytes, 1500);
+  ASSERT_TRUE(port.Stop().ok());
+  state = port.State();
+  EXPECT_FALSE(state.link_up);
+  EXPECT_FALSE(state.promiscuous);
+}
+
+// A driver that takes every rule, and keeps none over a stop.
+TEST(Port, FlowRulesGoBeforeAStop) {
+  const std::string name = UniqueName("net_failsafe_port");
+  ASSERT_EQ(rte_eal_hotplug_add("vdev", name.c_str(), "exec(true)"), 0);
+  uint16_t id = RTE_MAX_ETHPORTS;
+  ASSERT_EQ(rte_eth_dev_get_port_by_name(name.c_str(), &id), 0);
+  {
+    Pool pool(100);
+    Port port = Open(id);
+    FlowRule rule;
+    rule.actions.emplace_back(*FindFlowAction("drop"));
+    EXPECT_EQ(port.flows().Create(rule).status().code(), absl::StatusCode::kFailedPrecondition);
+    for (int round = 0; round < 2; ++round) {
+      ASSERT_TRUE(port.SetUp({.mempool = pool.get()}).ok());
+      EXPECT_FALSE(port.flows().Create(rule).ok()) << "before the start";
+      ASSERT_TRUE(port.Start().ok());
+      EXPECT_EQ(port.flows().Create(rule).value(), 0U);
+      ASSERT_TRUE(port.Stop().ok());
+      EXPECT_TRUE(port.flows().rules().empty());
+    }
+    ASSERT_TRUE(port.Start().ok());
+    EXPECT_EQ(port.flows().Create(rule).value(), 0U);
+    ASSERT_TRUE(port.Close().ok());
+    EXPECT_TRUE(port.flows().rules().empty());
+  }
+  rte_eal_hotplug_remove("vdev", name.c_str());
 }
 
 TEST(Port, APortWithoutHiddenSocketsHoldsNothingBack) {

@@ -163,14 +163,17 @@ TEST_F(PrivilegedRecoveryTest, DetachesItsProgramInEitherMode) {
   }
 }
 
-TEST_F(PrivilegedRecoveryTest, NamesAndLeavesAnothersProgram) {
+TEST_F(PrivilegedRecoveryTest, LeavesAnothersProgramAndNamesItInThePlaceOfOurs) {
   const uint32_t theirs = AttachXdpPass("theirs", "t0", XDP_FLAGS_DRV_MODE);
   for (const uint32_t recorded : {theirs - 1, 0u}) {
     RunRecord record = DeadRecord();
     record.interfaces.push_back({.name = "t0", .ifindex = ifindex_, .xdp_program_id = recorded});
     Leave(record);
-    EXPECT_THAT(RecoverText(), HasSubstr(absl::StrCat("t0: XDP program ", theirs,
-                                                      " (theirs, driver mode) is not ours")));
+    const std::string line =
+        absl::StrCat("t0: XDP program ", theirs, " (theirs, driver mode) is not ours");
+    // Where we attached none, theirs is no affair of ours.
+    EXPECT_THAT(RecoverText(), recorded != 0 ? testing::Matcher<std::string>(HasSubstr(line))
+                                             : testing::Not(HasSubstr("XDP program")));
     EXPECT_EQ(AttachedXdpPrograms(ifindex_).value().size(), 1u);
     EXPECT_FALSE(Remains());
   }
@@ -206,6 +209,25 @@ TEST_F(PrivilegedRecoveryTest, PromiscuousFlagGoesBackToWhatItWas) {
     Leave(record);
     RecoverText();
     EXPECT_EQ(IsPromiscuous(ifindex_).value(), row.after) << row.before << row.now;
+  }
+}
+
+TEST_F(PrivilegedRecoveryTest, TheMtuGoesBackUnlessSomebodyElseChangedItSince) {
+  const struct {
+    uint16_t found;
+    uint16_t set;
+    uint16_t now;
+    uint16_t after;
+  } rows[] = {{1500, 3000, 3000, 1500}, {1500, 3000, 2000, 2000}, {0, 0, 3000, 3000}};
+  for (const auto& row : rows) {
+    ASSERT_TRUE(SetInterfaceMtu(ifindex_, row.now).ok());
+    RunRecord record = DeadRecord();
+    record.interfaces.push_back(
+        {.name = "t0", .ifindex = ifindex_, .found_mtu = row.found, .set_mtu = row.set});
+    Leave(record);
+    RecoverText();
+    EXPECT_EQ(InterfaceMtu(ifindex_).value(), row.after) << row.set << " " << row.now;
+    EXPECT_FALSE(Remains());
   }
 }
 

@@ -78,10 +78,13 @@ TEST_F(RunDirectoryTest, RecordSaysWhoAndWhat) {
   const auto run = RunDirectory::Create(base_, "one").value();
   ASSERT_TRUE(run->RecordInterface({.name = "eth1", .ifindex = 3, .xdp_program_id = 0}).ok());
   ASSERT_TRUE(run->RecordInterface({.name = "eth2", .ifindex = 4, .was_promiscuous = true}).ok());
-  ASSERT_TRUE(
-      run->RecordInterface(
-             {.name = "eth1", .ifindex = 3, .xdp_program_id = 77, .xdp_mode = XdpMode::kGeneric})
-          .ok());
+  ASSERT_TRUE(run->RecordInterface({.name = "eth1",
+                                    .ifindex = 3,
+                                    .xdp_program_id = 77,
+                                    .xdp_mode = XdpMode::kGeneric,
+                                    .found_mtu = 1500,
+                                    .set_mtu = 9000})
+                  .ok());
   const RunRecord read = ReadRunRecord(run->path()).value();
   EXPECT_EQ(read.life.pid, getpid());
   EXPECT_EQ(read.file_prefix, "one");
@@ -93,6 +96,9 @@ TEST_F(RunDirectoryTest, RecordSaysWhoAndWhat) {
   EXPECT_EQ(read.interfaces[0].xdp_program_id, 77u);
   EXPECT_EQ(read.interfaces[0].xdp_mode, XdpMode::kGeneric);
   EXPECT_FALSE(read.interfaces[0].was_promiscuous);
+  EXPECT_EQ(read.interfaces[0].found_mtu, 1500);
+  EXPECT_EQ(read.interfaces[0].set_mtu, 9000);
+  EXPECT_EQ(read.interfaces[1].set_mtu, 0);
   EXPECT_TRUE(read.interfaces[1].was_promiscuous);
 
   ASSERT_TRUE(run->ForgetInterface(3).ok());

@@ -78,6 +78,11 @@ TEST_F(XdpProgramTest, ProgramOfALinkIsAnError) {
   EXPECT_TRUE(AttachedXdpPrograms(ifindex_).value().empty());
 }
 
+TEST_F(XdpProgramTest, InterfaceUpOrDown) {
+  EXPECT_TRUE(IsInterfaceUp(ifindex_).value());
+  EXPECT_FALSE(IsInterfaceUp(if_nametoindex("t1")).value());
+}
+
 TEST_F(XdpProgramTest, PromiscuousFlag) {
   EXPECT_FALSE(IsPromiscuous(ifindex_).value());
   EXPECT_TRUE(SetPromiscuous(ifindex_, true).ok());
@@ -88,6 +93,15 @@ TEST_F(XdpProgramTest, PromiscuousFlag) {
   EXPECT_EQ(std::system("ip -o link show t0 | grep -q ,UP"), 0) << "other flags must stay";
 }
 
+TEST_F(XdpProgramTest, Mtu) {
+  EXPECT_EQ(InterfaceMtu(ifindex_).value(), 1500);
+  EXPECT_TRUE(SetInterfaceMtu(ifindex_, 3000).ok());
+  EXPECT_EQ(InterfaceMtu(ifindex_).value(), 3000);
+  EXPECT_EQ(std::system("ip -o link show t0 | grep -q 'mtu 3000'"), 0);
+  EXPECT_FALSE(SetInterfaceMtu(ifindex_, 10).ok());
+  EXPECT_EQ(InterfaceMtu(ifindex_).value(), 3000);
+}
+
 TEST_F(XdpProgramTest, NoSuchInterface) {
   constexpr uint32_t kNone = 999999;
   EXPECT_EQ(InterfaceName(ifindex_).value(), "t0");
@@ -96,6 +110,8 @@ TEST_F(XdpProgramTest, NoSuchInterface) {
   EXPECT_TRUE(absl::IsNotFound(DetachXdpProgram(kNone, 1, XdpMode::kDriver).status()));
   EXPECT_TRUE(absl::IsNotFound(IsPromiscuous(kNone).status()));
   EXPECT_TRUE(absl::IsNotFound(SetPromiscuous(kNone, true)));
+  EXPECT_TRUE(absl::IsNotFound(InterfaceMtu(kNone).status()));
+  EXPECT_TRUE(absl::IsNotFound(SetInterfaceMtu(kNone, 1500)));
 }
 
 }  // namespace

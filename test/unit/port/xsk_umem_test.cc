@@ -11,6 +11,9 @@
 
 #include <cstring>
 #include <deque>
+#include <string>
+
+#include "test/unit/pipeline/rig.h"
 
 namespace penstock {
 namespace {
@@ -80,6 +83,34 @@ TEST(MbufOfChunkTest, CountsFromThePageOfThePoolsMemory) {
   FakePool fake({0}, 192);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(MbufOfChunk(fake.pool(), 192)),
             fake.page() + 192 + fake.pool().header_size);
+}
+
+TEST(CheckXskSetUp, NamesTheOptionThatMakesItPossible) {
+  const auto check = [](uint32_t mbufs, uint16_t room, uint16_t queues, uint16_t descriptors) {
+    Pool pool(mbufs, room);
+    return std::string(CheckXskSetUp(*pool.get(), queues, descriptors).message());
+  };
+  EXPECT_EQ(check(4096, 2176, 2, 1024), "");
+  EXPECT_EQ(check(2048, 2176, 1, 1), "");
+  EXPECT_THAT(check(2047, 2176, 1, 1024), HasSubstr("wants 2048 mbufs at once"));
+  EXPECT_THAT(check(2047, 2176, 1, 1024), HasSubstr("--total-num-mbufs=16383"));
+  EXPECT_THAT(check(4095, 2176, 2, 1024), HasSubstr("wants 4096 mbufs at once"));
+  EXPECT_THAT(check(4096, 2176, 1, 1000), HasSubstr("--rxd=1024"));
+  EXPECT_THAT(check(4096, 2176, 1, 32769), HasSubstr("--rxd=32768"));
+  // A chunk is the mbuf, its header and its room, of 2048 to 4096 bytes.
+  EXPECT_THAT(check(4096, 1024, 1, 1024), HasSubstr("--mbuf-size=2048"));
+  EXPECT_THAT(check(4096, 8192, 1, 1024), HasSubstr("wants mbufs of 2048 to 4096 bytes"));
+}
+
+TEST(CheckXskSetUp, TheSizesThatItNamesAreAccepted) {
+  for (const uint16_t room : {1024, 3841, 8192}) {
+    Pool pool(2048, room);
+    const std::string message(CheckXskSetUp(*pool.get(), 1, 1024).message());
+    const size_t at = message.find("--mbuf-size=");
+    ASSERT_NE(at, std::string::npos) << message;
+    Pool better(2048, static_cast<uint16_t>(std::stoi(message.substr(at + 12))));
+    EXPECT_TRUE(CheckXskSetUp(*better.get(), 1, 1024).ok()) << message;
+  }
 }
 
 }  // namespace
