@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "lib/base/cycles.h"
+#include "lib/pipeline/first_bursts.h"
 #include "lib/pipeline/lcore_counters.h"
 #include "lib/pipeline/outlets.h"
 #include "lib/pipeline/pipeline.h"
@@ -44,6 +45,8 @@ class LcoreProgram {
   void Stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
   CounterPage& page() noexcept { return page_; }
   const LcoreCounters& layout() const noexcept { return layout_; }
+  // Whether bursts are left of those that it sends before anything else.
+  bool SendingFirst() const noexcept { return sending_first_.load(std::memory_order_relaxed); }
   // Grows while the lcore runs; only that it moves means something.
   uint64_t Heartbeat() const noexcept { return heartbeat_.load(std::memory_order_relaxed); }
 
@@ -52,6 +55,7 @@ class LcoreProgram {
   CounterPage page_;
   // Read each iteration, written once, by another thread: not on a line that the lcore writes.
   PENSTOCK_CACHE_ALIGNED std::atomic<bool> stop_{false};
+  std::atomic<bool> sending_first_{false};
   // Written each iteration by the lcore, read now and then by others.
   PENSTOCK_CACHE_ALIGNED std::atomic<uint64_t> heartbeat_{0};
 };
@@ -61,7 +65,8 @@ struct LcoreResources {
   std::vector<TxQueue> tx;
   uint16_t burst;
   uint32_t tx_retries;
-  rte_rcu_qsbr* quiescence;  // The lcore reports under its own lcore id.
+  rte_rcu_qsbr* quiescence;                      // The lcore reports under its own lcore id.
+  std::unique_ptr<FirstBursts> first = nullptr;  // What it sends before anything else.
 };
 
 template <class Row, class Policy>
@@ -74,7 +79,9 @@ class LcoreLoop final : public LcoreProgram {
         burst_(resources.burst),
         quiescence_(resources.quiescence),
         row_(std::move(row)),
-        outlets_(std::move(resources.tx), layout, page_.local().data(), resources.tx_retries) {
+        outlets_(std::move(resources.tx), layout, page_.local().data(), resources.tx_retries),
+        first_(std::move(resources.first)) {
+    sending_first_.store(first_ != nullptr, std::memory_order_relaxed);
     for (const StageContext::Rx& rx : context.rx) rx_.push_back({rx.port, rx.queue});
   }
 
@@ -83,6 +90,7 @@ class LcoreLoop final : public LcoreProgram {
     bool busy = false;
     uint64_t since_tsc = ReadTsc();
     uint64_t beat = Heartbeat();
+    if (first_ != nullptr) beat = SendFirst(beat);
     while (!stop_.load(std::memory_order_relaxed)) {
       const bool moved = Iterate();
       // Time is read only where the lcore turns from busy to idle or back, and now and then in
@@ -115,6 +123,18 @@ class LcoreLoop final : public LcoreProgram {
 
  private:
   static constexpr uint64_t kClockMask = 1023;
+
+  // Returns the heartbeat that it came to.
+  uint64_t SendFirst(uint64_t beat) noexcept {
+    const uint64_t since_tsc = ReadTsc();
+    while (!stop_.load(std::memory_order_relaxed) && first_->Next(outlets_)) {
+      heartbeat_.store(++beat, std::memory_order_relaxed);
+      EndIteration();
+    }
+    page_.local()[LcoreCounters::kBusyCycles] += ReadTsc() - since_tsc;
+    sending_first_.store(false, std::memory_order_relaxed);
+    return beat;
+  }
 
   struct RxQueue {
     uint16_t port;
@@ -155,6 +175,7 @@ class LcoreLoop final : public LcoreProgram {
   std::vector<RxQueue> rx_;
   std::unique_ptr<Row> row_;
   LcoreOutlets<Policy> outlets_;
+  std::unique_ptr<FirstBursts> first_;  // Null but at a start with tx_first.
   PENSTOCK_CACHE_ALIGNED std::array<rte_mbuf*, kMaxBurst> mbufs_;
 };
 

@@ -29,11 +29,12 @@ class LcoreOutlets {
                uint32_t tx_retries)
       : queues_(std::move(queues)), layout_(layout), counts_(counts), tx_retries_(tx_retries) {}
 
-  void Send(TxSlot slot, std::span<rte_mbuf*> mbufs) noexcept {
+  // Returns how many the queue took: the first of them, unless it joins segments.
+  uint16_t Send(TxSlot slot, std::span<rte_mbuf*> mbufs) noexcept {
     TxQueue& queue = queues_[slot];
     // Packets of this iteration that were given before go first.
     if (queue.gathered > 0) FlushQueue(slot, queue);
-    Transmit(slot, queue, mbufs.data(), static_cast<uint16_t>(mbufs.size()));
+    return Transmit(slot, queue, mbufs.data(), static_cast<uint16_t>(mbufs.size()));
   }
 
   void Send(TxSlot slot, rte_mbuf* mbuf) noexcept {
@@ -81,7 +82,7 @@ class LcoreOutlets {
     Transmit(slot, queue, queue.mbufs.data(), n);
   }
 
-  void Transmit(TxSlot slot, TxQueue& queue, rte_mbuf** mbufs, uint16_t n) noexcept {
+  uint16_t Transmit(TxSlot slot, TxQueue& queue, rte_mbuf** mbufs, uint16_t n) noexcept {
     if constexpr (Policy::kChecksSegments) {
       if (queue.single_segment && AnyChain(mbufs, n)) [[unlikely]]
         n = JoinSegments(mbufs, n);
@@ -90,6 +91,7 @@ class LcoreOutlets {
     if (sent < n) [[unlikely]]
       sent = TryAgain(queue, mbufs, sent, n);
     counts_[layout_.Tx(slot)] += sent;
+    return sent;
   }
 
   // The queue is full. Tries again as often as configured, then drops the rest. Returns how many

@@ -100,7 +100,9 @@ class Pipeline {
       pipeline_.template Run<i + 1>(lcore_, burst);
     }
     void Send(TxSlot slot, rte_mbuf* mbuf) noexcept { lcore_.Send(slot, mbuf); }
-    void Send(TxSlot slot, std::span<rte_mbuf*> mbufs) noexcept { lcore_.Send(slot, mbufs); }
+    uint16_t Send(TxSlot slot, std::span<rte_mbuf*> mbufs) noexcept {
+      return lcore_.Send(slot, mbufs);
+    }
     void Drop(unsigned reason, rte_mbuf* mbuf) noexcept {
       lcore_.Drop(static_cast<unsigned>(FirstDrop(i)) + reason, mbuf);
     }

@@ -33,25 +33,28 @@ absl::StatusOr<std::optional<uint16_t>> Asked(absl::string_view option, const Pe
 }
 
 absl::StatusOr<uint16_t> Descriptors(absl::string_view option, const PerPort& wanted,
-                                     const PlannerPort& port, const DescriptorLimits& limits) {
-  const uint16_t align = std::max<uint16_t>(limits.align, 1);
+                                     const PlannerPort& port, const QueueLimits& limits) {
+  // A driver that leaves its limits at 0 has none of its own.
+  const uint16_t min = std::max<uint16_t>(limits.min_descriptors, 1);
+  const uint16_t max = limits.max_descriptors != 0 ? limits.max_descriptors : kMaxDescriptors;
+  const uint16_t align = std::max<uint16_t>(limits.descriptor_align, 1);
   if (const std::optional<uint16_t> value = wanted.For(port.port)) {
-    if (*value < limits.min || *value > limits.max || *value % align != 0) {
+    if (*value < min || *value > max || *value % align != 0) {
       return Impossible(
           absl::StrFormat("--%s=%d: port %d (%s) takes %d to %d descriptors in steps of %d", option,
-                          *value, port.port, port.name, limits.min, limits.max, align));
+                          *value, port.port, port.name, min, max, align));
     }
     return *value;
   }
-  const uint16_t fitting = std::clamp(kDefaultDescriptors, limits.min, limits.max);
+  const uint16_t fitting = std::clamp(kDefaultDescriptors, min, max);
   const auto below = static_cast<uint16_t>(fitting - fitting % align);
-  if (below >= std::max<uint16_t>(limits.min, 1)) return below;
+  if (below >= min) return below;
   // The smallest number that the port takes is no multiple of the step; the next multiple may be.
   const uint32_t above = uint32_t{below} + align;
-  if (above <= limits.max) return static_cast<uint16_t>(above);
+  if (above <= max) return static_cast<uint16_t>(above);
   return Impossible(absl::StrFormat(
       "port %d (%s) takes %d to %d descriptors in steps of %d: there is no such number", port.port,
-      port.name, limits.min, limits.max, align));
+      port.name, min, max, align));
 }
 
 // Index of the port that a packet received on `ports[index]` leaves by.
@@ -72,19 +75,21 @@ class Planner {
  public:
   Planner(std::span<const PlannerPort> ports, std::span<const PlannerLcore> lcores,
           const ModeShape& shape, const Configuration& configuration)
-      : ports_(ports), lcores_(lcores), shape_(shape), configuration_(configuration) {}
+      : ports_(ports), workers_(lcores), shape_(shape), configuration_(configuration) {}
 
   absl::StatusOr<Plan> Make() && {
     if (ports_.empty()) {
       return Impossible(
           "no port to work on: give one, such as --vdev=net_af_xdp0,iface=IFACE or -a PCI_ADDRESS");
     }
-    if (lcores_.empty()) {
+    if (workers_.empty()) {
       return Impossible(
           "no lcore to forward with: the first one runs commands, so give at least two, such as "
           "-l 0,1, or --lcores=0@0,1@0 on a machine with one processor");
     }
     PENSTOCK_RETURN_IF_ERROR(NoUnknownPorts());
+    PENSTOCK_RETURN_IF_ERROR(ChoosePorts());
+    PENSTOCK_RETURN_IF_ERROR(ChooseLcores());
     PENSTOCK_RETURN_IF_ERROR(shape_.streams == Streams::kReceive ? DealReceiving() : DealSources());
     PENSTOCK_RETURN_IF_ERROR(SizeQueues());
     Share();
@@ -99,44 +104,90 @@ class Planner {
     uint16_t queue;
   };
 
+  static std::string ListOf(const auto& numbered, auto number) {
+    return absl::StrJoin(numbered, ", ", [&](std::string* out, const auto& each) {
+      absl::StrAppend(out, each.*number);
+    });
+  }
+
+  absl::Status CheckKnown(absl::string_view what, uint16_t port) const {
+    if (IndexOf(port) < ports_.size()) return absl::OkStatus();
+    return Impossible(absl::StrFormat("%s names port %d, which is not there; ports are %s", what,
+                                      port, ListOf(ports_, &PlannerPort::port)));
+  }
+
   // A value for a port that is not there is a mistake, not a wish for later.
   absl::Status NoUnknownPorts() const {
     const auto check = [&](absl::string_view option, const auto& by_port) {
-      for (const auto& [port, value] : by_port) {
-        const bool known = std::ranges::any_of(
-            ports_, [port = port](const PlannerPort& p) { return p.port == port; });
-        if (!known) {
-          return Impossible(
-              absl::StrFormat("--%s names port %d, which is not there; ports are %s", option, port,
-                              absl::StrJoin(ports_, ", ", [](std::string* out, const auto& p) {
-                                absl::StrAppend(out, p.port);
-                              })));
-        }
-      }
-      return absl::OkStatus();
+      absl::Status status;
+      for (const auto& [port, value] : by_port) status.Update(CheckKnown(option, port));
+      return status;
     };
-    PENSTOCK_RETURN_IF_ERROR(check("rxq", configuration_.rxq.of_port));
-    PENSTOCK_RETURN_IF_ERROR(check("txq", configuration_.txq.of_port));
-    PENSTOCK_RETURN_IF_ERROR(check("rxd", configuration_.rxd.of_port));
-    PENSTOCK_RETURN_IF_ERROR(check("txd", configuration_.txd.of_port));
-    return check("eth-peer", configuration_.eth_peer);
+    PENSTOCK_RETURN_IF_ERROR(check("--rxq", configuration_.rxq.of_port));
+    PENSTOCK_RETURN_IF_ERROR(check("--txq", configuration_.txq.of_port));
+    PENSTOCK_RETURN_IF_ERROR(check("--rxd", configuration_.rxd.of_port));
+    PENSTOCK_RETURN_IF_ERROR(check("--txd", configuration_.txd.of_port));
+    PENSTOCK_RETURN_IF_ERROR(check("--eth-peer", configuration_.eth_peer));
+    for (uint16_t port : configuration_.stopped_ports) {
+      PENSTOCK_RETURN_IF_ERROR(CheckKnown("port stop", port));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ChoosePorts() {
+    for (uint16_t port : configuration_.portlist) {
+      PENSTOCK_RETURN_IF_ERROR(CheckKnown("--portlist", port));
+      forward_.push_back(IndexOf(port));
+    }
+    for (size_t i = 0; i < ports_.size() && configuration_.portlist.empty(); ++i) {
+      forward_.push_back(i);
+    }
+    for (size_t i : forward_) {
+      if (!configuration_.forwarding || !configuration_.stopped_ports.contains(ports_[i].port)) {
+        continue;
+      }
+      return Impossible(absl::StrFormat(
+          "port %d (%s) is stopped and is to forward: type port start %d, or leave it out with set "
+          "portlist",
+          ports_[i].port, ports_[i].name, ports_[i].port));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ChooseLcores() {
+    for (uint16_t lcore : configuration_.corelist) {
+      const auto found = std::ranges::find(workers_, lcore, &PlannerLcore::lcore);
+      if (found == workers_.end()) {
+        return Impossible(absl::StrFormat(
+            "--corelist names lcore %d, which may not work; those that may are %s (EAL's first "
+            "lcore runs commands)",
+            lcore, ListOf(workers_, &PlannerLcore::lcore)));
+      }
+      lcores_.push_back(*found);
+    }
+    if (configuration_.corelist.empty()) lcores_.assign(workers_.begin(), workers_.end());
+    const size_t wanted = configuration_.nb_cores;
+    if (wanted > lcores_.size()) {
+      return Impossible(absl::StrFormat("--nb-cores=%d: %d lcores may work: %s; ask for 1 to %d",
+                                        wanted, lcores_.size(),
+                                        ListOf(lcores_, &PlannerLcore::lcore), lcores_.size()));
+    }
+    if (wanted != 0) lcores_.resize(wanted);
+    return absl::OkStatus();
   }
 
   // ---- who works on what ----
 
   absl::Status DealReceiving() {
     for (const PlannerPort& port : ports_) {
-      PENSTOCK_ASSIGN_OR_RETURN(
-          const std::optional<uint16_t> asked,
-          Asked("rxq", configuration_.rxq, port, port.max_rx_queues, "RX queues"));
-      rx_queues_.push_back(asked.value_or(port.fixed_queues ? port.max_rx_queues : uint16_t{1}));
+      PENSTOCK_ASSIGN_OR_RETURN(const std::optional<uint16_t> wanted, WantedRxQueues(port));
+      rx_queues_.push_back(wanted.value_or(port.fixed_queues ? port.rx.max_queues : uint16_t{1}));
     }
+    senders_of_.resize(ports_.size());
     Deal(StreamsOf(rx_queues_), [&](LcorePlan& lcore, const Stream& stream) {
       lcore.rx.push_back({ports_[stream.port].port, stream.queue, kNoSlot});
-      senders_of_.resize(ports_.size());
       for (size_t to : DestinationsOf(stream.port)) senders_of_[to].insert(lcore.lcore);
     });
-    senders_of_.resize(ports_.size());
     for (size_t i = 0; i < ports_.size(); ++i) {
       PENSTOCK_ASSIGN_OR_RETURN(
           const uint16_t queues,
@@ -151,16 +202,18 @@ class Planner {
   absl::Status DealSources() {
     for (size_t i = 0; i < ports_.size(); ++i) {
       // As many TX queues as this port gets lcores when they are shared out evenly.
-      const size_t share = lcores_.size() / ports_.size() + (i < lcores_.size() % ports_.size());
-      PENSTOCK_ASSIGN_OR_RETURN(
-          const std::optional<uint16_t> asked,
-          Asked("rxq", configuration_.rxq, ports_[i], ports_[i].max_rx_queues, "RX queues"));
+      const size_t place = PlaceOf(i);
+      const size_t share =
+          place == forward_.size()
+              ? 0
+              : lcores_.size() / forward_.size() + (place < lcores_.size() % forward_.size());
+      PENSTOCK_ASSIGN_OR_RETURN(const std::optional<uint16_t> wanted, WantedRxQueues(ports_[i]));
       PENSTOCK_ASSIGN_OR_RETURN(const uint16_t queues,
-                                TxQueues(i, static_cast<uint16_t>(share), asked));
+                                TxQueues(i, static_cast<uint16_t>(share), wanted));
       tx_queues_.push_back(queues);
       // Nothing is received, but most drivers want a queue.
-      rx_queues_.push_back(asked.value_or(
-          ports_[i].equal_queues ? std::min(queues, ports_[i].max_rx_queues) : uint16_t{1}));
+      rx_queues_.push_back(wanted.value_or(
+          ports_[i].equal_queues ? std::min(queues, ports_[i].rx.max_queues) : uint16_t{1}));
     }
     PENSTOCK_RETURN_IF_ERROR(CheckEqualQueues());
     ListTxQueues();
@@ -174,7 +227,7 @@ class Planner {
     std::vector<Stream> streams;
     const uint16_t most = *std::ranges::max_element(queues);
     for (uint16_t queue = 0; queue < most; ++queue) {
-      for (size_t port = 0; port < ports_.size(); ++port) {
+      for (size_t port : forward_) {
         if (queue < queues[port]) streams.push_back({port, queue});
       }
     }
@@ -198,19 +251,25 @@ class Planner {
       case Destination::kNone:
         return {};
       case Destination::kPeer:
-        return {PeerOf(port, ports_.size(), configuration_.port_topology)};
+        return {forward_[PeerOf(PlaceOf(port), forward_.size(), configuration_.port_topology)]};
       case Destination::kSelf:
         return {port};
-      case Destination::kAny: {
-        std::vector<size_t> all(ports_.size());
-        for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-        return all;
-      }
+      case Destination::kAny:
+        return forward_;
     }
     return {};
   }
 
   // ---- how many queues ----
+
+  // What was asked for, else what the port has and cannot change.
+  absl::StatusOr<std::optional<uint16_t>> WantedRxQueues(const PlannerPort& port) const {
+    PENSTOCK_ASSIGN_OR_RETURN(
+        const std::optional<uint16_t> asked,
+        Asked("rxq", configuration_.rxq, port, port.rx.max_queues, "RX queues"));
+    if (asked || !port.fixed) return asked;
+    return std::optional<uint16_t>(port.fixed->rx_queues);
+  }
 
   // `rx_queues`: how many RX queues the port has, where that is decided.
   absl::StatusOr<uint16_t> TxQueues(size_t index, uint16_t senders,
@@ -218,12 +277,13 @@ class Planner {
     const PlannerPort& port = ports_[index];
     PENSTOCK_ASSIGN_OR_RETURN(
         const std::optional<uint16_t> asked,
-        Asked("txq", configuration_.txq, port, port.max_tx_queues, "TX queues"));
+        Asked("txq", configuration_.txq, port, port.tx.max_queues, "TX queues"));
     if (asked) return *asked;
-    uint16_t most = std::max<uint16_t>(port.max_tx_queues, 1);
+    if (port.fixed) return port.fixed->tx_queues;
+    uint16_t most = std::max<uint16_t>(port.tx.max_queues, 1);
     if (port.equal_queues) {
       if (rx_queues) return std::min(*rx_queues, most);
-      most = std::clamp<uint16_t>(port.max_rx_queues, 1, most);
+      most = std::clamp<uint16_t>(port.rx.max_queues, 1, most);
     }
     return std::clamp<uint16_t>(senders, 1, most);
   }
@@ -232,7 +292,7 @@ class Planner {
     for (size_t i = 0; i < ports_.size(); ++i) {
       if (!ports_[i].equal_queues || rx_queues_[i] == tx_queues_[i]) continue;
       const uint16_t both =
-          std::min({rx_queues_[i], ports_[i].max_rx_queues, ports_[i].max_tx_queues});
+          std::min({rx_queues_[i], ports_[i].rx.max_queues, ports_[i].tx.max_queues});
       return Impossible(absl::StrFormat(
           "port %d (%s): its driver wants as many TX queues as RX queues, and the plan has %d and "
           "%d; give both, such as --rxq=%d:%d --txq=%d:%d",
@@ -246,12 +306,21 @@ class Planner {
     for (size_t i = 0; i < ports_.size(); ++i) {
       const PlannerPort& port = ports_[i];
       PENSTOCK_ASSIGN_OR_RETURN(const uint16_t rxd,
-                                Descriptors("rxd", configuration_.rxd, port, port.rx_descriptors));
-      PENSTOCK_ASSIGN_OR_RETURN(const uint16_t txd,
-                                Descriptors("txd", configuration_.txd, port, port.tx_descriptors));
+                                Descriptors("rxd", configuration_.rxd, port, port.rx));
+      PENSTOCK_ASSIGN_OR_RETURN(const uint16_t txd, TxDescriptors(port, rxd));
       plan_.ports.push_back({port.port, rx_queues_[i], tx_queues_[i], rxd, txd, 0});
     }
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<uint16_t> TxDescriptors(const PlannerPort& port, uint16_t rxd) const {
+    if (!port.equal_descriptors) return Descriptors("txd", configuration_.txd, port, port.tx);
+    const uint16_t asked = configuration_.txd.For(port.port).value_or(rxd);
+    if (asked == rxd) return rxd;
+    return Impossible(absl::StrFormat(
+        "--txd=%d: port %d (%s): its driver makes TX rings as long as RX rings, which have %d "
+        "descriptors; leave --txd out, or give the same to both",
+        asked, port.port, port.name, rxd));
   }
 
   // ---- who uses which TX queue ----
@@ -288,17 +357,29 @@ class Planner {
     }
   }
 
+  // ports_.size() if there is none.
   size_t IndexOf(uint16_t port) const {
     return static_cast<size_t>(std::ranges::find(ports_, port, &PlannerPort::port) -
                                ports_.begin());
   }
 
+  // Of a port among those that forward; forward_.size() if it does not.
+  size_t PlaceOf(size_t port) const {
+    return static_cast<size_t>(std::ranges::find(forward_, port) - forward_.begin());
+  }
+
   void Share() {
+    for (size_t i = 0; i < ports_.size(); ++i) {
+      plan_.ports[i].mt_lockfree = ports_[i].fixed && ports_[i].fixed->mt_lockfree;
+    }
     for (TxQueuePlan& queue : plan_.tx_queues) {
       if (queue.users.size() < 2) continue;
       const size_t port = IndexOf(queue.port);
-      queue.sharing = ports_[port].mt_lockfree ? Sharing::kMtLockfree : Sharing::kSpinlock;
-      plan_.ports[port].mt_lockfree |= ports_[port].mt_lockfree;
+      // Of a port that is set up, what it was set up with.
+      const bool lockfree =
+          ports_[port].fixed ? ports_[port].fixed->mt_lockfree : ports_[port].mt_lockfree;
+      queue.sharing = lockfree ? Sharing::kMtLockfree : Sharing::kSpinlock;
+      plan_.ports[port].mt_lockfree |= lockfree;
     }
   }
 
@@ -319,7 +400,7 @@ class Planner {
     for (size_t i = 0; i < ports_.size(); ++i) {
       PortPlan& port = plan_.ports[i];
       // A port without a node of its own is served from the node of the lcores.
-      const int node = ports_[i].numa_node >= 0 ? ports_[i].numa_node : lcores_[0].numa_node;
+      const int node = ports_[i].numa_node >= 0 ? ports_[i].numa_node : workers_[0].numa_node;
       port.mempool = MempoolOn(node);
       in_driver += port.rx_queues * (port.rx_descriptors + ports_[i].driver_mbufs);
       in_driver += port.tx_queues * port.tx_descriptors;
@@ -327,7 +408,8 @@ class Planner {
     for (size_t i = 0; i < lcores_.size(); ++i) {
       if (!plan_.lcores[i].Idle()) plan_.lcores[i].mempool = MempoolOn(lcores_[i].numa_node);
     }
-    const auto lcores = static_cast<uint32_t>(lcores_.size());
+    // All that ever may work: mempools stay when other lcores are chosen.
+    const auto lcores = static_cast<uint32_t>(workers_.size());
     // A cache holds up to one and a half times its size; the bursts are received, gathered and
     // made.
     const uint32_t in_lcores = lcores * (configuration_.mbcache * 3u / 2 + 3u * kMaxBurst);
@@ -347,12 +429,18 @@ class Planner {
   // ---- notes ----
 
   void Note() {
-    const size_t ports = ports_.size();
-    if (shape_.sends == Destination::kPeer && ports % 2 == 1 &&
+    for (size_t i = 0; i < ports_.size(); ++i) {
+      if (PlaceOf(i) < forward_.size()) continue;
+      plan_.notes.push_back(
+          absl::StrFormat("port %d (%s) does not forward: it is not in --portlist", ports_[i].port,
+                          ports_[i].name));
+    }
+    if (shape_.sends == Destination::kPeer && forward_.size() % 2 == 1 &&
         configuration_.port_topology == PortTopology::kPaired) {
+      const PlannerPort& last = ports_[forward_.back()];
       plan_.notes.push_back(
           absl::StrFormat("an odd number of ports: port %d (%s) sends back what it receives",
-                          ports_[ports - 1].port, ports_[ports - 1].name));
+                          last.port, last.name));
     }
     for (size_t i = 0; i < lcores_.size(); ++i) {
       const LcorePlan& lcore = plan_.lcores[i];
@@ -369,12 +457,13 @@ class Planner {
         }
       }
     }
-    for (size_t i = 0; i < ports_.size() && shape_.streams == Streams::kReceive; ++i) {
-      if (!ports_[i].fixed_queues || rx_queues_[i] >= ports_[i].max_rx_queues) continue;
+    for (size_t i : forward_) {
+      if (shape_.streams != Streams::kReceive) break;
+      if (!ports_[i].fixed_queues || rx_queues_[i] >= ports_[i].rx.max_queues) continue;
       plan_.notes.push_back(absl::StrFormat(
           "port %d (%s) has %d RX queues, of which --rxq has %d polled: what comes in "
           "on the others is lost",
-          ports_[i].port, ports_[i].name, ports_[i].max_rx_queues, rx_queues_[i]));
+          ports_[i].port, ports_[i].name, ports_[i].rx.max_queues, rx_queues_[i]));
     }
     for (const TxQueuePlan& queue : plan_.tx_queues) {
       if (queue.sharing != Sharing::kSpinlock) continue;
@@ -386,106 +475,24 @@ class Planner {
   }
 
   const std::span<const PlannerPort> ports_;
-  const std::span<const PlannerLcore> lcores_;
+  const std::span<const PlannerLcore> workers_;  // All that there are.
   const ModeShape& shape_;
   const Configuration& configuration_;
-  std::vector<uint16_t> rx_queues_;  // By port, as are the next three.
+  std::vector<PlannerLcore> lcores_;  // Those that may work.
+  std::vector<size_t> forward_;       // Indexes into ports_, in the topology's order.
+  std::vector<uint16_t> rx_queues_;   // By port, as are the next three.
   std::vector<uint16_t> tx_queues_;
   std::vector<std::set<unsigned>> senders_of_;
   std::vector<uint16_t> first_tx_queue_;
   Plan plan_;
 };
 
-std::string QueueList(const auto& queues) {
-  if (queues.empty()) return "-";
-  return absl::StrJoin(queues, " ", [](std::string* out, const auto& queue) {
-    absl::StrAppend(out, queue.port, ".", queue.queue);
-  });
-}
-
 }  // namespace
-
-absl::string_view SharingName(Sharing sharing) {
-  switch (sharing) {
-    case Sharing::kExclusive:
-      return "exclusive";
-    case Sharing::kMtLockfree:
-      return "mt-lockfree";
-    case Sharing::kSpinlock:
-      return "spinlock";
-  }
-  return "";
-}
 
 absl::StatusOr<Plan> MakePlan(std::span<const PlannerPort> ports,
                               std::span<const PlannerLcore> lcores, const ModeShape& shape,
                               const Configuration& configuration) {
   return Planner(ports, lcores, shape, configuration).Make();
-}
-
-std::string FormatPlan(const Plan& plan) {
-  std::string text = "plan (queues as PORT.QUEUE)\n";
-  absl::StrAppendFormat(&text, "  %-6s %-24s %-40s %s\n", "lcore", "rx queues",
-                        "tx queues: users, sharing", "mempool");
-  for (const LcorePlan& lcore : plan.lcores) {
-    std::vector<std::string> tx;
-    for (const LcorePlan::Tx& queue : lcore.tx) {
-      const TxQueuePlan& planned = plan.tx_queues[queue.shared_queue];
-      tx.push_back(absl::StrFormat("%d.%d: %d, %s", queue.port, queue.queue, planned.users.size(),
-                                   SharingName(planned.sharing)));
-    }
-    absl::StrAppendFormat(&text, "  %-6d %-24s %-40s %s\n", lcore.lcore, QueueList(lcore.rx),
-                          tx.empty() ? "-" : absl::StrJoin(tx, "; "),
-                          lcore.Idle() ? "-" : absl::StrCat(lcore.mempool));
-  }
-  for (const PortPlan& port : plan.ports) {
-    absl::StrAppendFormat(&text, "  port %d: %d rx queues of %d, %d tx queues of %d, mempool %d\n",
-                          port.port, port.rx_queues, port.rx_descriptors, port.tx_queues,
-                          port.tx_descriptors, port.mempool);
-  }
-  for (size_t i = 0; i < plan.mempools.size(); ++i) {
-    absl::StrAppendFormat(&text, "  mempool %d: %d mbufs on NUMA node %d\n", i,
-                          plan.mempools[i].mbufs, plan.mempools[i].numa_node);
-  }
-  for (const std::string& note : plan.notes) absl::StrAppend(&text, "  note: ", note, "\n");
-  return text;
-}
-
-Json ToJson(const Plan& plan) {
-  Json json = {{"ports", Json::array()},
-               {"lcores", Json::array()},
-               {"tx_queues", Json::array()},
-               {"mempools", Json::array()},
-               {"notes", plan.notes}};
-  for (const PortPlan& port : plan.ports) {
-    json["ports"].push_back({{"port", port.port},
-                             {"rx_queues", port.rx_queues},
-                             {"tx_queues", port.tx_queues},
-                             {"rx_descriptors", port.rx_descriptors},
-                             {"tx_descriptors", port.tx_descriptors},
-                             {"mempool", port.mempool}});
-  }
-  for (const LcorePlan& lcore : plan.lcores) {
-    Json row = {{"lcore", lcore.lcore}, {"rx_queues", Json::array()}, {"tx_queues", Json::array()}};
-    for (const LcorePlan::Rx& rx : lcore.rx) {
-      row["rx_queues"].push_back({{"port", rx.port}, {"queue", rx.queue}});
-    }
-    for (const LcorePlan::Tx& tx : lcore.tx) {
-      row["tx_queues"].push_back({{"port", tx.port}, {"queue", tx.queue}});
-    }
-    if (!lcore.Idle()) row["mempool"] = lcore.mempool;
-    json["lcores"].push_back(row);
-  }
-  for (const TxQueuePlan& queue : plan.tx_queues) {
-    json["tx_queues"].push_back({{"port", queue.port},
-                                 {"queue", queue.queue},
-                                 {"users", queue.users},
-                                 {"sharing", SharingName(queue.sharing)}});
-  }
-  for (const MempoolPlan& pool : plan.mempools) {
-    json["mempools"].push_back({{"numa_node", pool.numa_node}, {"mbufs", pool.mbufs}});
-  }
-  return json;
 }
 
 }  // namespace penstock

@@ -41,28 +41,6 @@ int NoteLostPort(uint16_t port, rte_eth_event_type, void*, void*) {
   return 0;
 }
 
-PlannerPort ForPlanner(const PortCapabilities& port) {
-  const auto limits = [](const QueueLimits& queue) {
-    DescriptorLimits result;
-    // A driver that leaves its limits at 0 has none of its own.
-    if (queue.min_descriptors != 0) result.min = queue.min_descriptors;
-    if (queue.max_descriptors != 0) result.max = queue.max_descriptors;
-    if (queue.descriptor_align != 0) result.align = queue.descriptor_align;
-    return result;
-  };
-  return {.port = port.port,
-          .name = port.name,
-          .numa_node = port.numa_node,
-          .max_rx_queues = port.rx.max_queues,
-          .max_tx_queues = port.tx.max_queues,
-          .rx_descriptors = limits(port.rx),
-          .tx_descriptors = limits(port.tx),
-          .fixed_queues = port.fixed_queues,
-          .equal_queues = port.equal_queues,
-          .mt_lockfree = port.mt_lockfree,
-          .driver_mbufs = port.driver_mbufs};
-}
-
 }  // namespace
 
 void Runtime::FreeQuiescence::operator()(rte_rcu_qsbr* variable) const { std::free(variable); }
@@ -133,7 +111,7 @@ absl::StatusOr<Applied> Runtime::Apply(const Configuration& desired) {
   applied.change = Difference(configuration_, desired);
   // At the first start, and after one that failed half way, everything is to be done.
   const bool intact =
-      generation_ != nullptr && !ports_set_up_.empty() && configuration_.forwarding == running_;
+      generation_ != nullptr && ports_as_wanted_ && configuration_.forwarding == running_;
   if (generation_ == nullptr || (!intact && applied.change.kind != ChangeKind::kProcess)) {
     applied.change.kind = ChangeKind::kPorts;
   }
@@ -153,20 +131,28 @@ absl::StatusOr<Applied> Runtime::Apply(const Configuration& desired) {
       break;
   }
 
+  const auto sending_first = [](const Generation::Worker& worker) {
+    return worker.program->SendingFirst();
+  };
+  if (running_ && desired.forwarding && std::ranges::any_of(generation_->workers, sending_first)) {
+    return absl::FailedPreconditionError(
+        "the bursts of tx_first are still being sent; wait for their end, or stop first");
+  }
   // Everything that may be refused comes before anything that runs is touched.
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Generation> next, Build(desired));
-  const bool other_ports = next->plan.ports != ports_set_up_;
-  for (const Port& port : ports_) {
-    if (other_ports) PENSTOCK_RETURN_IF_ERROR(port.MaySetUp());
+  for (size_t i = 0; i < next->setups.size(); ++i) {
+    if (SetUpAs(next->plan.ports[i], next->setups[i])) continue;
+    PENSTOCK_RETURN_IF_ERROR(PortOf(next->plan.ports[i].port).MaySetUp(next->setups[i]));
   }
 
   const bool was_running = running_;
   const uint64_t paused_since_tsc = clock_.NowTsc();
   PENSTOCK_RETURN_IF_ERROR(Pause());
-  if (other_ports) PENSTOCK_RETURN_IF_ERROR(SetUpPorts(next->plan));
+  PENSTOCK_RETURN_IF_ERROR(SetUpPorts(*next, desired.stopped_ports));
   generation_ = std::move(next);
   configuration_ = desired;
   SetLogLevel(desired.log_level);
+  if (desired.forwarding && !was_running) configuration_.tx_first = 0;
   if (desired.forwarding) PENSTOCK_RETURN_IF_ERROR(Launch());
   if (was_running && desired.forwarding) {
     applied.paused_ns = TscToNs(clock_.NowTsc() - paused_since_tsc, clock_.Hz());
@@ -177,21 +163,75 @@ absl::StatusOr<Applied> Runtime::Apply(const Configuration& desired) {
 absl::StatusOr<std::unique_ptr<Runtime::Generation>> Runtime::Build(const Configuration& desired) {
   auto generation = std::make_unique<Generation>();
   PENSTOCK_ASSIGN_OR_RETURN(generation->mode, FindMode(desired.forward_mode));
-  std::vector<PlannerPort> ports;
-  for (const Port& port : ports_) ports.push_back(ForPlanner(port.capabilities()));
-  PENSTOCK_ASSIGN_OR_RETURN(generation->plan,
-                            MakePlan(ports, lcores_, generation->mode->shape, desired));
+  const ModeShape& shape = generation->mode->shape;
+  if (desired.tx_first > 0 && shape.sends == Destination::kNone) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--tx-first: mode ", desired.forward_mode,
+                     " sends nothing; choose another, or leave it out"));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(generation->plan, MakePlan(PortsForPlanner(), lcores_, shape, desired));
   // Pools that no port fills from yet, of an attempt that failed, may have been of another size.
   if (std::ranges::none_of(ports_, &Port::set_up)) mempools_.clear();
   PENSTOCK_RETURN_IF_ERROR(mempools_.empty() ? CreateMempools(generation->plan, desired)
                                              : FitsMempools(generation->plan));
+  generation->setups = SetupsOf(generation->plan, desired);
   PENSTOCK_RETURN_IF_ERROR(BuildWorkers(desired, *generation));
   return generation;
+}
+
+std::vector<PlannerPort> Runtime::PortsForPlanner() const {
+  std::vector<PlannerPort> ports;
+  for (const Port& each : ports_) {
+    const PortCapabilities& port = each.capabilities();
+    PlannerPort& result =
+        ports.emplace_back(PlannerPort{.port = port.port,
+                                       .name = port.name,
+                                       .numa_node = port.numa_node,
+                                       .rx = port.rx,
+                                       .tx = port.tx,
+                                       .fixed_queues = port.fixed_queues,
+                                       .equal_queues = port.equal_queues,
+                                       .equal_descriptors = port.equal_descriptors,
+                                       .mt_lockfree = port.mt_lockfree,
+                                       .driver_mbufs = port.driver_mbufs});
+    const auto now = ports_now_.find(port.port);
+    if (port.sets_up_once && now != ports_now_.end()) result.fixed = now->second.plan;
+  }
+  return ports;
+}
+
+std::vector<PortSetup> Runtime::SetupsOf(const Plan& plan, const Configuration& desired) const {
+  std::vector<PortSetup> setups;
+  for (const PortPlan& port : plan.ports) {
+    setups.push_back({.rx_queues = port.rx_queues,
+                      .tx_queues = port.tx_queues,
+                      .rx_descriptors = port.rx_descriptors,
+                      .tx_descriptors = port.tx_descriptors,
+                      .mempool = mempools_[port.mempool].get(),
+                      .mt_lockfree = port.mt_lockfree,
+                      .fast_free = plan.mempools.size() == 1,
+                      .rss = desired.rss,
+                      .max_packet_bytes = desired.max_packet_bytes,
+                      .rx_offloads = desired.rx_offloads,
+                      .tx_offloads = desired.tx_offloads});
+  }
+  return setups;
+}
+
+// Whether the port is set up so already.
+bool Runtime::SetUpAs(const PortPlan& plan, const PortSetup& setup) const {
+  const auto now = ports_now_.find(plan.port);
+  return now != ports_now_.end() && now->second.setup == setup;
 }
 
 absl::Status Runtime::BuildWorkers(const Configuration& desired, Generation& generation) {
   const Plan& plan = generation.plan;
   generation.locks = std::vector<TxLock>(plan.tx_queues.size());
+  const auto offloads_of = [&](uint16_t port) {
+    const auto index = std::ranges::find(plan.ports, port, &PortPlan::port) - plan.ports.begin();
+    return EffectiveOffloads(PortOf(port).capabilities(),
+                             generation.setups[static_cast<size_t>(index)]);
+  };
   for (size_t index = 0; index < plan.lcores.size(); ++index) {
     const LcorePlan& lcore = plan.lcores[index];
     if (lcore.Idle()) continue;
@@ -204,10 +244,12 @@ absl::Status Runtime::BuildWorkers(const Configuration& desired, Generation& gen
                              .burst = desired.burst,
                              .tx_retries = desired.tx_retries,
                              .quiescence = quiescence_.get()};
-    for (const LcorePlan::Rx& rx : lcore.rx) context.rx.push_back({rx.port, rx.queue, rx.peer});
+    for (const LcorePlan::Rx& rx : lcore.rx) {
+      context.rx.push_back({rx.port, rx.queue, rx.peer, offloads_of(rx.port).rx});
+    }
     for (const LcorePlan::Tx& tx : lcore.tx) {
       const PortCapabilities& port = PortOf(tx.port).capabilities();
-      context.tx.push_back({tx.port, tx.queue, port.mac, tx.source});
+      context.tx.push_back({tx.port, tx.queue, port.mac, tx.source, offloads_of(tx.port).tx});
       TxQueue& queue = resources.tx.emplace_back();
       queue.port = tx.port;
       queue.queue = tx.queue;
@@ -215,6 +257,14 @@ absl::Status Runtime::BuildWorkers(const Configuration& desired, Generation& gen
       const bool locked = plan.tx_queues[tx.shared_queue].sharing == Sharing::kSpinlock;
       queue.lock = locked ? &generation.locks[tx.shared_queue] : nullptr;
       queue.burst = locked ? &BurstLocked : &BurstDirect;
+    }
+    if (desired.tx_first > 0 && desired.forwarding && !running_) {
+      StageContext first = context;
+      for (size_t i = 0; i < lcore.tx.size(); ++i) {
+        // One of those who share a queue.
+        first.tx[i].source = plan.tx_queues[lcore.tx[i].shared_queue].users[0] == lcore.lcore;
+      }
+      PENSTOCK_ASSIGN_OR_RETURN(resources.first, FirstBursts::Create(first, desired.tx_first));
     }
     PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<LcoreProgram> program,
                               generation.mode->create(context, std::move(resources)));
@@ -259,20 +309,24 @@ absl::Status Runtime::FitsMempools(const Plan& plan) const {
   return absl::OkStatus();
 }
 
-absl::Status Runtime::SetUpPorts(const Plan& plan) {
-  ports_set_up_.clear();
-  for (const PortPlan& port : plan.ports) PENSTOCK_RETURN_IF_ERROR(PortOf(port.port).Stop());
-  for (const PortPlan& port : plan.ports) {
-    PENSTOCK_RETURN_IF_ERROR(PortOf(port.port).SetUp({.rx_queues = port.rx_queues,
-                                                      .tx_queues = port.tx_queues,
-                                                      .rx_descriptors = port.rx_descriptors,
-                                                      .tx_descriptors = port.tx_descriptors,
-                                                      .mempool = mempools_[port.mempool].get(),
-                                                      .mt_lockfree = port.mt_lockfree,
-                                                      .fast_free = plan.mempools.size() == 1}));
+// Touches only those ports that are not yet as they are to be.
+absl::Status Runtime::SetUpPorts(const Generation& generation, const std::set<uint16_t>& stopped) {
+  ports_as_wanted_ = false;
+  for (size_t i = 0; i < generation.setups.size(); ++i) {
+    const PortPlan& plan = generation.plan.ports[i];
+    const PortSetup& setup = generation.setups[i];
+    if (!SetUpAs(plan, setup)) {
+      ports_now_.erase(plan.port);
+      PENSTOCK_RETURN_IF_ERROR(PortOf(plan.port).Stop());
+      PENSTOCK_RETURN_IF_ERROR(PortOf(plan.port).SetUp(setup));
+    }
+    ports_now_[plan.port] = {plan, setup};
   }
-  for (const PortPlan& port : plan.ports) PENSTOCK_RETURN_IF_ERROR(PortOf(port.port).Start());
-  ports_set_up_ = plan.ports;
+  for (Port& port : ports_) {
+    const bool stop = stopped.contains(port.capabilities().port);
+    PENSTOCK_RETURN_IF_ERROR(stop ? port.Stop() : port.Start());
+  }
+  ports_as_wanted_ = true;
   return absl::OkStatus();
 }
 
@@ -373,6 +427,8 @@ absl::StatusOr<Report> Runtime::Close() {
   // Lcores that still run use the ports and pools: nothing may be taken away from them.
   PENSTOCK_RETURN_IF_ERROR(Pause());
   absl::Status status;
+  // Nobody wants them back.
+  for (Port& port : ports_) port.flows().PortCloses();
   for (Port& port : ports_) status.Update(port.Stop());
   for (const Port& port : ports_) closed_ports_.push_back(port.Counts());
   status.Update(SettleMempools());
@@ -388,11 +444,11 @@ absl::StatusOr<Report> Runtime::Close() {
 absl::Status Runtime::SettleMempools() {
   absl::Status status;
   std::vector<std::vector<SocketImage>> sockets(mempools_.size());
-  for (const PortPlan& plan : ports_set_up_) {
-    auto images = PortOf(plan.port).Sockets();
+  for (const auto& [port, now] : ports_now_) {
+    auto images = PortOf(port).Sockets();
     status.Update(images.status());
     if (!images.ok()) continue;
-    for (SocketImage& image : *images) sockets[plan.mempool].push_back(std::move(image));
+    for (SocketImage& image : *images) sockets[now.plan.mempool].push_back(std::move(image));
   }
   for (Port& port : ports_) status.Update(port.Close());
   for (size_t i = 0; i < mempools_.size(); ++i) {
@@ -443,6 +499,12 @@ std::optional<uint16_t> Runtime::LostPort() const {
     if (interface_gone || lost_ports[known.port].load(std::memory_order_relaxed)) return known.port;
   }
   return std::nullopt;
+}
+
+FlowTable* Runtime::FlowsOf(uint16_t port) {
+  const auto found = std::ranges::find_if(
+      ports_, [&](const Port& each) { return each.capabilities().port == port; });
+  return found == ports_.end() ? nullptr : &found->flows();
 }
 
 Port& Runtime::PortOf(uint16_t port) {

@@ -19,8 +19,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -64,8 +66,10 @@ class Runtime {
 
   // Brings the dataplane to `desired`. On an error before the lcores pause, everything goes on as
   // it was; after a later one (a port that does not start) nothing is forwarded, and Apply may be
-  // called again. InvalidArgument: the configuration is wrong in itself. FailedPrecondition: this
-  // machine, these ports or this process cannot do it. DeadlineExceeded: an lcore did not stop.
+  // called again. tx_first is for one beginning: where forwarding begins with it, it is 0 again
+  // afterwards; else it is kept for the next. InvalidArgument: the configuration is wrong in
+  // itself. FailedPrecondition: this machine, these ports or this process cannot do it.
+  // DeadlineExceeded: an lcore did not stop.
   absl::StatusOr<Applied> Apply(const Configuration& desired);
 
   // What happened to every packet until now.
@@ -81,6 +85,9 @@ class Runtime {
   const Mode& mode() const { return *generation_->mode; }
   std::span<const Mode> modes() const { return settings_.modes; }
   std::span<const Port> ports() const { return ports_; }
+  std::span<const Mempool> mempools() const { return mempools_; }
+  // The flow rules of a port; null when there is no such port.
+  FlowTable* FlowsOf(uint16_t port);
   bool forwarding() const { return running_; }
 
   // Runs a command of the present mode.
@@ -104,7 +111,8 @@ class Runtime {
   struct Generation {
     const Mode* mode = nullptr;
     Plan plan;
-    std::vector<TxLock> locks;  // One per shared TX queue.
+    std::vector<PortSetup> setups;  // As plan.ports.
+    std::vector<TxLock> locks;      // One per shared TX queue.
     // Of the lcores that have work, with their place in the plan.
     struct Worker {
       size_t plan_index;
@@ -121,15 +129,19 @@ class Runtime {
 
   absl::StatusOr<const Mode*> FindMode(absl::string_view name) const;
   absl::StatusOr<std::unique_ptr<Generation>> Build(const Configuration& desired);
+  std::vector<PlannerPort> PortsForPlanner() const;
+  std::vector<PortSetup> SetupsOf(const Plan& plan, const Configuration& desired) const;
+  bool SetUpAs(const PortPlan& plan, const PortSetup& setup) const;
   absl::Status BuildWorkers(const Configuration& desired, Generation& generation);
   absl::Status CreateMempools(const Plan& plan, const Configuration& desired);
   absl::Status FitsMempools(const Plan& plan) const;
-  absl::Status SetUpPorts(const Plan& plan);
+  absl::Status SetUpPorts(const Generation& generation, const std::set<uint16_t>& stopped);
   absl::Status Launch();
   absl::Status Pause();
   void CountWorkers(const Generation& generation, Tally& tally) const;
   absl::Status SettleMempools();
   Port& PortOf(uint16_t port);
+  const Port& PortOf(uint16_t port) const { return const_cast<Runtime*>(this)->PortOf(port); }
 
   const Settings settings_;
   const TscClock clock_;
@@ -139,7 +151,13 @@ class Runtime {
   std::vector<Port> ports_;
   Configuration configuration_;
   std::unique_ptr<Generation> generation_;
-  std::vector<PortPlan> ports_set_up_;  // As the ports are now.
+  // As each port is now; one is missing whose set-up failed.
+  struct PortNow {
+    PortPlan plan;
+    PortSetup setup;
+  };
+  std::map<uint16_t, PortNow> ports_now_;
+  bool ports_as_wanted_ = false;  // All are set up, and run or are stopped, as configuration_ says.
   bool running_ = false;
   bool closed_ = false;
   std::optional<Watchdog<TscClock>> watchdog_;

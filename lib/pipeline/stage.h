@@ -30,6 +30,8 @@
 // A stage that makes packets says so with out.Made(n), then sends them by the same outlets; one
 // that keeps counters of its own adds to them with out.Count(counter, n).
 //
+// Send(slot, mbufs) returns how many of them the queue took; the rest was dropped as tx_full.
+//
 // Giving a whole burst to one outlet is the fast case: the array goes to the next stage or to the
 // driver as it is. Packets given one by one are gathered and leave in the same iteration, in the
 // order given, whole bursts included. What leaves in Poll or Drain by Next(mbuf) comes from no RX
@@ -151,7 +153,7 @@ struct AnyOutlets {
   void Next(rte_mbuf*) noexcept {}
   void Next(Burst) noexcept {}
   void Send(TxSlot, rte_mbuf*) noexcept {}
-  void Send(TxSlot, std::span<rte_mbuf*>) noexcept {}
+  uint16_t Send(TxSlot, std::span<rte_mbuf*>) noexcept { return 0; }
   void Drop(unsigned, rte_mbuf*) noexcept {}
   void Drop(unsigned, std::span<rte_mbuf*>) noexcept {}
   void Made(uint64_t) noexcept {}

@@ -3,16 +3,22 @@
 // txonly: makes UDP/IPv4 packets and sends a burst of them to each of its TX queues in every
 // iteration. testpmd's "txonly"; unlike there the whole frame is written, payload too, so nothing
 // that was in memory before leaves the machine.
+//
+// With --txonly-multi-flow the source address changes by packet as testpmd's does, so that RSS at
+// the other end spreads them: of the destination address, bits 8 to 15 count up and the lcore's
+// number is added. That is 256 flows to a queue where these bits are zero. The count stands still
+// for packets that the queue did not take.
 
 #ifndef PENSTOCK_LIB_PIPELINE_STAGES_TX_ONLY_H_
 #define PENSTOCK_LIB_PIPELINE_STAGES_TX_ONLY_H_
 
-#include <algorithm>
-#include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "lib/packet/burst_maker.h"
 #include "lib/packet/packet_template.h"
+#include "lib/packet/varying_address.h"
 #include "lib/pipeline/stage.h"
 
 namespace penstock {
@@ -25,11 +31,14 @@ class TxOnly : public StageBase {
       {"no_mbuf", "bursts not made because the mempool was empty"}};
 
   static absl::StatusOr<TxOnly> Create(const StageContext& context) {
-    TxOnly stage(context.mempool, context.configuration.burst);
+    TxOnly stage(context);
     for (size_t slot = 0; slot < context.tx.size(); ++slot) {
       if (!context.tx[slot].source) continue;
-      stage.sources_.push_back(
-          {static_cast<TxSlot>(slot), FrameOf(context.configuration, context.tx[slot])});
+      Source source{static_cast<TxSlot>(slot), FrameOf(context.configuration, context.tx[slot])};
+      if (context.configuration.txonly_multi_flow) {
+        source.varying.emplace(source.packet, VaryingAddress::kSource);
+      }
+      stage.sources_.push_back(std::move(source));
     }
     return stage;
   }
@@ -37,22 +46,20 @@ class TxOnly : public StageBase {
   void Process(Burst, auto&) noexcept {}
 
   void Poll(auto& out) noexcept {
-    for (const Source& source : sources_) {
-      const size_t segments = source.packet.segments();
-      // A burst of packets, or as many as the array has segments for; when the mempool runs low,
-      // one, so that sending goes on and the driver gives back what it has sent.
-      size_t packets = std::min<size_t>(burst_, mbufs_.size() / segments);
-      if (!Take(packets * segments)) {
+    for (Source& source : sources_) {
+      const BurstMaker::Packets made = maker_.Make(source.packet);
+      if (made.short_of_mbufs) [[unlikely]] {
         out.Count(kNoMbuf, 1);
-        packets = 1;
-        if (!Take(segments)) continue;
+        if (made.mbufs.empty()) continue;
       }
-      source.packet.Stamp({mbufs_.data(), packets * segments});
-      if (segments > 1) {
-        for (size_t i = 1; i < packets; ++i) mbufs_[i] = mbufs_[i * segments];
+      out.Made(made.mbufs.size());
+      if (!source.varying) {
+        out.Send(source.slot, made.mbufs);
+        continue;
       }
-      out.Made(packets);
-      out.Send(source.slot, std::span<rte_mbuf*>(mbufs_.data(), packets));
+      Vary(source, made.mbufs);
+      // What the queue refuses is not made up for, or some flows would never be seen on the wire.
+      source.flow = static_cast<uint8_t>(source.flow + out.Send(source.slot, made.mbufs));
     }
   }
 
@@ -69,19 +76,26 @@ class TxOnly : public StageBase {
   struct Source {
     TxSlot slot;
     PacketTemplate packet;
+    std::optional<VaryingAddress> varying{};  // With --txonly-multi-flow.
+    uint8_t flow = 0;                         // Of the next packet.
   };
 
-  TxOnly(rte_mempool* mempool, uint16_t burst) : mempool_(mempool), burst_(burst) {}
+  explicit TxOnly(const StageContext& context)
+      : maker_(context.mempool, context.configuration.burst),
+        base_(context.configuration.tx_ip[1].host()),
+        lcore_(context.lcore) {}
 
-  bool Take(size_t mbufs) noexcept {
-    void** const objects = reinterpret_cast<void**>(mbufs_.data());
-    return rte_mempool_get_bulk(mempool_, objects, static_cast<unsigned>(mbufs)) == 0;
+  void Vary(const Source& source, std::span<rte_mbuf* const> mbufs) const noexcept {
+    uint8_t flow = source.flow;
+    for (rte_mbuf* mbuf : mbufs) {
+      source.varying->Set(mbuf, Ipv4Address((base_ | uint32_t{flow++} << 8) + lcore_));
+    }
   }
 
   std::vector<Source> sources_;
-  rte_mempool* mempool_;
-  uint16_t burst_;
-  std::array<rte_mbuf*, kMaxBurst> mbufs_{};
+  BurstMaker maker_;
+  uint32_t base_;
+  uint32_t lcore_;
 };
 
 }  // namespace penstock

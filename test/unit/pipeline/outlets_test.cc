@@ -61,7 +61,7 @@ TEST(LcoreOutlets, AWholeBurstLeavesAtOnce) {
   Pool pool(100);
   Bench bench(pool);
   auto mbufs = Packets(pool, 1, 32);
-  bench.outlets.Send(0, std::span(mbufs));
+  EXPECT_EQ(bench.outlets.Send(0, std::span(mbufs)), 32);
   EXPECT_EQ(bench.port.Sent(0), 32U);  // Without a Flush.
   EXPECT_EQ(bench.Sent(), 32U);
   bench.outlets.Flush();
@@ -133,7 +133,7 @@ TEST(LcoreOutlets, WhatAFullQueueDoesNotTakeIsDroppedAndCountedOnce) {
     if (single) {
       for (rte_mbuf* mbuf : mbufs) bench.outlets.Send(0, mbuf);
     } else {
-      bench.outlets.Send(0, std::span(mbufs));
+      EXPECT_EQ(bench.outlets.Send(0, std::span(mbufs)), 63);
     }
     bench.outlets.Flush();
     EXPECT_EQ(bench.Sent(), 63U);

@@ -25,9 +25,10 @@ struct Recorder {
     bool operator==(const Sent&) const = default;
   };
   void Send(TxSlot slot, rte_mbuf* mbuf) noexcept { sent.push_back({slot, mbuf}); }
-  void Send(TxSlot slot, std::span<rte_mbuf*> mbufs) noexcept {
+  uint16_t Send(TxSlot slot, std::span<rte_mbuf*> mbufs) noexcept {
     ++whole_bursts;
     for (rte_mbuf* mbuf : mbufs) sent.push_back({slot, mbuf});
+    return static_cast<uint16_t>(mbufs.size());
   }
   void Drop(unsigned reason, rte_mbuf* mbuf) noexcept { dropped.push_back({reason, mbuf}); }
   void Drop(unsigned reason, std::span<rte_mbuf*> mbufs) noexcept {

@@ -7,6 +7,8 @@
 
 #include <rte_mbuf.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <utility>
@@ -25,8 +27,11 @@ struct RecordedOutlets {
   void Next(rte_mbuf*) noexcept {}
   void Next(Burst) noexcept {}
   void Send(TxSlot slot, rte_mbuf* mbuf) noexcept { sent.push_back({slot, mbuf}); }
-  void Send(TxSlot slot, std::span<rte_mbuf*> mbufs) noexcept {
-    for (rte_mbuf* mbuf : mbufs) Send(slot, mbuf);
+  uint16_t Send(TxSlot slot, std::span<rte_mbuf*> mbufs) noexcept {
+    const size_t taken = std::min<size_t>(mbufs.size(), room);
+    for (size_t i = 0; i < taken; ++i) Send(slot, mbufs[i]);
+    for (size_t i = taken; i < mbufs.size(); ++i) rte_pktmbuf_free(mbufs[i]);
+    return static_cast<uint16_t>(taken);
   }
   void Drop(unsigned reason, rte_mbuf* mbuf) noexcept {
     ++dropped[reason];
@@ -42,6 +47,7 @@ struct RecordedOutlets {
   std::map<unsigned, uint64_t> dropped;
   std::map<unsigned, uint64_t> counts;
   uint64_t made = 0;
+  uint16_t room = UINT16_MAX;  // How many of a burst a queue takes.
 };
 
 }  // namespace penstock

@@ -9,6 +9,7 @@
 
 #include <numeric>
 
+#include "test/support/packets.h"
 #include "test/unit/pipeline/rig.h"
 #include "test/unit/pipeline/stages/bench.h"
 
@@ -21,32 +22,6 @@ std::vector<uint8_t> Frame(size_t bytes) {
   std::vector<uint8_t> frame(bytes);
   std::iota(frame.begin(), frame.end(), uint8_t{1});
   return frame;
-}
-
-rte_mbuf* Packet(Pool& pool, const std::vector<uint8_t>& frame,
-                 const std::vector<size_t>& segment_bytes) {
-  rte_mbuf* head = nullptr;
-  size_t at = 0;
-  for (size_t bytes : segment_bytes) {
-    rte_mbuf* const mbuf = rte_pktmbuf_alloc(pool.get());
-    std::memcpy(rte_pktmbuf_append(mbuf, static_cast<uint16_t>(bytes)), frame.data() + at, bytes);
-    at += bytes;
-    if (head == nullptr) {
-      head = mbuf;
-    } else {
-      rte_pktmbuf_chain(head, mbuf);
-    }
-  }
-  return head;
-}
-
-std::vector<uint8_t> BytesOf(const rte_mbuf* packet) {
-  std::vector<uint8_t> bytes;
-  for (const rte_mbuf* segment = packet; segment != nullptr; segment = segment->next) {
-    const auto* data = rte_pktmbuf_mtod(segment, const uint8_t*);
-    bytes.insert(bytes.end(), data, data + segment->data_len);
-  }
-  return bytes;
 }
 
 MacSwap Make() {
@@ -71,7 +46,7 @@ TEST(MacSwap, ExchangesTheAddressesAndNothingElse) {
     MacSwap stage = Make();
     RecordedOutlets out;
     const std::vector<uint8_t> frame = Frame(row.bytes);
-    std::vector<rte_mbuf*> mbufs = {Packet(pool, frame, row.segments)};
+    std::vector<rte_mbuf*> mbufs = {MakePacket(pool.get(), frame, row.segments)};
     stage.Process(Burst{mbufs, 0}, out);
     std::vector<uint8_t> expected(frame.begin() + 6, frame.begin() + 12);
     expected.insert(expected.end(), frame.begin(), frame.begin() + 6);
@@ -97,7 +72,7 @@ TEST(MacSwap, DropsARuntByNameAndKeepsTheOrderOfTheRest) {
   rte_pktmbuf_trim(mbufs[1], kPacketBytes);
   rte_pktmbuf_trim(mbufs[7], kPacketBytes - 1);
   rte_pktmbuf_free(mbufs[18]);
-  mbufs[18] = Packet(pool, Frame(12), {6, 6});
+  mbufs[18] = MakePacket(pool.get(), Frame(12), {6, 6});
   stage.Process(Burst{mbufs, 0}, out);
   EXPECT_EQ(out.dropped, (std::map<unsigned, uint64_t>{{MacSwap::kRunt, 4}}));
   std::vector<rte_mbuf*> expected;

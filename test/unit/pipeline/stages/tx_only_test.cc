@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/net/checksum.h"
 #include "lib/net/headers.h"
 #include "test/unit/pipeline/rig.h"
 #include "test/unit/pipeline/stages/bench.h"
@@ -76,6 +77,67 @@ TEST(TxOnly, WritesTheFrameThatWasAskedFor) {
     EXPECT_EQ(udp->destination_port, Big16(4321));
     EXPECT_EQ(udp->length, Big16(66));
   }
+}
+
+std::vector<uint32_t> SourcesTo(const RecordedOutlets& out, TxSlot slot) {
+  std::vector<uint32_t> sources;
+  for (const auto& [to, mbuf] : out.sent) {
+    if (to != slot) continue;
+    const auto* ip = rte_pktmbuf_mtod_offset(mbuf, const Ipv4Header*, sizeof(EthernetHeader));
+    EXPECT_EQ(ip->checksum, Ipv4HeaderChecksum(*ip));
+    const auto* udp = reinterpret_cast<const UdpHeader*>(ip + 1);
+    EXPECT_EQ(udp->checksum, UdpIpv4Checksum(ip->source, ip->destination,
+                                             {reinterpret_cast<const uint8_t*>(udp), 30}));
+    EXPECT_EQ(ip->destination, Ipv4Address(0xc6120002));
+    sources.push_back(ip->source.host());
+  }
+  return sources;
+}
+
+// 198.18.0.2 is the destination; lcore 1 sends from 198.18.0.3, 198.18.1.3 … 198.18.255.3.
+TEST(TxOnly, SendsFromManyAddressesWhenAskedTo) {
+  Pool pool(2047);
+  Configuration configuration;
+  configuration.txonly_multi_flow = true;
+  configuration.burst = 100;
+  TxOnly stage = Make(configuration, pool, {{0, 0, kMac, true}, {1, 0, kMac, true}});
+  RecordedOutlets out;
+  for (int i = 0; i < 6; ++i) stage.Poll(out);
+  std::vector<uint32_t> cycle;
+  for (uint32_t i = 0; i < 600; ++i) cycle.push_back(0xc6120003 + (i % 256 << 8));
+  EXPECT_EQ(SourcesTo(out, 0), cycle);
+  EXPECT_EQ(SourcesTo(out, 1), cycle);
+}
+
+TEST(TxOnly, TheFlowsOfTheLcoresDiffer) {
+  Pool pool(63);
+  Configuration configuration;
+  configuration.txonly_multi_flow = true;
+  configuration.burst = 1;
+  for (const unsigned lcore : {0u, 5u, 127u}) {
+    auto stage =
+        TxOnly::Create(StageContext{configuration, lcore, {}, {{0, 0, kMac, true}}, pool.get()});
+    ASSERT_TRUE(stage.ok()) << stage.status();
+    RecordedOutlets out;
+    stage->Poll(out);
+    EXPECT_EQ(SourcesTo(out, 0), std::vector<uint32_t>{0xc6120002 + lcore});
+  }
+}
+
+TEST(TxOnly, NoFlowIsLostToAQueueThatTakesHalfOfABurst) {
+  Pool pool(2047);
+  Configuration configuration;
+  configuration.txonly_multi_flow = true;
+  configuration.burst = 256;
+  TxOnly stage = Make(configuration, pool, {{0, 0, kMac, true}});
+  RecordedOutlets out;
+  for (const uint16_t room : {128, 128, 0, 256}) {
+    out.room = room;
+    stage.Poll(out);
+  }
+  std::vector<uint32_t> cycle;
+  for (uint32_t i = 0; i < 512; ++i) cycle.push_back(0xc6120003 + (i % 256 << 8));
+  EXPECT_EQ(SourcesTo(out, 0), cycle);
 }
 
 TEST(TxOnly, MakesPacketsOfSeveralSegments) {
