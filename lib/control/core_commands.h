@@ -11,10 +11,10 @@
 
 namespace penstock {
 
-// start, stop, help, show port stats|info, show fwd stats, show plan, and the commands of the
-// stages of every mode (answered with the mode's name while another one runs). AlreadyExists for
-// one that `commands` has, or a stage's that is one of these. Both arguments outlive the commands;
-// `runtime` has had a configuration applied before one is run.
+// What run_commands.h, show_commands.h, port_commands.h and set_commands.h add, and the commands of
+// the stages of every mode (answered with the mode's name while another one runs). AlreadyExists
+// for one that `commands` has, or a stage's that is one of these. Both arguments outlive the
+// commands; `runtime` has had a configuration applied before one is run.
 absl::Status AddCoreCommands(Runtime& runtime, CommandSet& commands);
 
 }  // namespace penstock

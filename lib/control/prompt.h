@@ -21,19 +21,17 @@ namespace penstock {
 
 class Prompt {
  public:
-  // Of later additions to `commands` Tab and '?' know nothing. `commands` outlives the prompt.
+  // `commands` outlives the prompt.
   static absl::StatusOr<std::unique_ptr<Prompt>> Create(const CommandSet& commands);
   ~Prompt();
   Prompt(const Prompt&) = delete;
   Prompt& operator=(const Prompt&) = delete;
 
   // Takes the bytes that are there and runs the lines they complete; what a command shows, or the
-  // one line "error: …", is written at once. Waits when there are none. False when the input ended
-  // (end of file, control-D on an empty line, or Quit()). Control-C gives up the line.
+  // one line "error: …", is written at once. Waits when there are none. False when the session is
+  // over: end of file, control-D on an empty line, or a command that returned Cancelled, behind
+  // which nothing is run. Control-C gives up the line.
   bool Read();
-
-  // For a command that ends the session: whatever was typed behind it is not run.
-  void Quit();
 
  private:
   class Instructions;
