@@ -5,7 +5,10 @@
 #include <set>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "lib/base/quote.h"
 #include "lib/config/options.h"
 
 namespace penstock {
@@ -78,6 +81,19 @@ bool IsRepeatable(absl::string_view name) {
   return std::ranges::find(kRepeatable, name) != std::end(kRepeatable);
 }
 
+// What EAL takes without a word, as something else than was meant. Empty if the value is good.
+absl::string_view Accepted(absl::string_view name, absl::string_view value) {
+  uint64_t mebibytes = 0;
+  if (name == "m" && (!absl::SimpleAtoi(value, &mebibytes) || mebibytes == 0)) {
+    return "memory in MB, from 1, such as -m 1024";
+  }
+  if (name == "proc-type" && value != "primary") {
+    return "primary: penstock owns its ports; dpdk-dumpcap and dpdk-pdump look into it as "
+           "secondary";
+  }
+  return "";
+}
+
 const EalOption* FindEalOption(absl::string_view name) {
   const auto it = std::ranges::find(kEalOptions, name, &EalOption::name);
   return it == std::end(kEalOptions) ? nullptr : it;
@@ -94,7 +110,7 @@ absl::Status CheckEalArguments(std::span<const std::string> arguments) {
     const bool longer = absl::StartsWith(argument, "--");
     if (!absl::StartsWith(argument, "-") || argument == "-") {
       return absl::InvalidArgumentError(
-          absl::StrCat(argument,
+          absl::StrCat(Shown(argument),
                        ": a stray word before \"--\"; accepted: EAL options such as "
                        "-l 0,1 --vdev=net_af_xdp0,iface=IFACE, then \"--\" and options"));
     }
@@ -106,33 +122,42 @@ absl::Status CheckEalArguments(std::span<const std::string> arguments) {
     const EalOption* option = FindEalOption(name);
     if (option == nullptr || (name.size() == 1) == longer) {
       if (FindOption(name) != nullptr || (name == "i" && !longer)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(arguments[i], ": an option of penstock, which belongs after \"--\": ",
-                         "penstock [EAL options] -- ", arguments[i]));
+        return absl::InvalidArgumentError(absl::StrCat(
+            Shown(arguments[i]), ": an option of penstock, which belongs after \"--\": ",
+            "penstock [EAL options] -- ", Shown(arguments[i])));
       }
       return absl::InvalidArgumentError(
-          absl::StrCat(arguments[i],
+          absl::StrCat(Shown(arguments[i]),
                        ": no EAL option; accepted before \"--\": EAL's, such as -l 0,1 -a PCI "
                        "--vdev=NAME,… --no-huge; after it, those that penstock --help lists"));
     }
     if (!IsRepeatable(name) && !seen.insert(std::string(name)).second) {
       return absl::InvalidArgumentError(
-          absl::StrCat(arguments[i], ": given twice; accepted: once"));
+          absl::StrCat(Shown(arguments[i]), ": given twice; accepted: once"));
     }
     if (option->value == Value::kNone && attached) {
-      return absl::InvalidArgumentError(absl::StrCat(arguments[i], ": takes no value"));
+      return absl::InvalidArgumentError(absl::StrCat(Shown(arguments[i]), ": takes no value"));
     }
     if (option->value == Value::kRequired && !attached && ++i == arguments.size()) {
-      return absl::InvalidArgumentError(absl::StrCat(arguments[i - 1], ": wants a value"));
+      return absl::InvalidArgumentError(absl::StrCat(Shown(arguments[i - 1]), ": wants a value"));
+    }
+    if (option->value != Value::kRequired) continue;
+    absl::string_view value = arguments[i];
+    if (attached) {
+      value = argument.substr(end);
+      absl::ConsumePrefix(&value, "=");
+    }
+    if (const absl::string_view accepted = Accepted(name, value); !accepted.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(longer ? "--" : "-", name, longer ? "=" : " ",
+                                                     Shown(value), ": accepted: ", accepted));
     }
     if (name != "vdev") continue;
     // EAL makes one device of two with one name, without a word.
-    const absl::string_view device =
-        attached ? argument.substr(end + 1) : absl::string_view(arguments[i]);
+    const absl::string_view device = value;
     const absl::string_view device_name = device.substr(0, device.find(','));
     if (!seen.insert(absl::StrCat("vdev ", device_name)).second) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "--vdev=", device, ": a second device of that name; accepted: each name once"));
+          "--vdev=", Shown(device), ": a second device of that name; accepted: each name once"));
     }
   }
   return absl::OkStatus();

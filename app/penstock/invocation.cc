@@ -2,10 +2,11 @@
 #include "app/penstock/invocation.h"
 
 #include <gflags/gflags.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <deque>
-#include <set>
+#include <map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,7 @@
 #include "app/penstock/eal_options.h"
 #include "app/penstock/modes.h"
 #include "app/penstock/testpmd_options.h"
+#include "lib/base/quote.h"
 #include "lib/base/status.h"
 #include "lib/config/options.h"
 
@@ -69,15 +71,15 @@ struct Given {
 absl::Status Unknown(absl::string_view argument, absl::string_view name) {
   if (const absl::string_view instead = InsteadOfTestpmd(name); !instead.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(argument, ": known from testpmd, not offered: ", instead));
+        absl::StrCat(Shown(argument), ": known from testpmd, not offered: ", instead));
   }
   if (IsEalOption(name)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(argument, ": an option of EAL, which belongs before \"--\": penstock ",
-                     argument, " -- [options]"));
+        absl::StrCat(Shown(argument), ": an option of EAL, which belongs before \"--\": penstock ",
+                     Shown(argument), " -- [options]"));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(argument, ": no such option; accepted: those that penstock --help lists"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      Shown(argument), ": no such option; accepted: those that penstock --help lists"));
 }
 
 // Walks the words after "--".
@@ -86,13 +88,13 @@ absl::StatusOr<std::vector<Given>> Walk(std::span<const std::string> arguments) 
   std::vector<Given> given;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
-    if (argument == "-i") {
-      given.push_back({"interactive", "true"});
+    if (argument == "-i" || argument == "-a") {
+      given.push_back({argument == "-i" ? "interactive" : "auto-start", "true"});
       continue;
     }
     if (!absl::StartsWith(argument, "--") || argument.size() == 2) {
       return absl::InvalidArgumentError(
-          absl::StrCat(argument,
+          absl::StrCat(Shown(argument),
                        ": a stray word; accepted: options such as --forward-mode=io or -i, "
                        "which penstock --help lists"));
     }
@@ -125,36 +127,65 @@ absl::Status CheckMode(const Configuration& configuration) {
     if (mode.name == configuration.forward_mode) return absl::OkStatus();
     names.push_back(mode.name);
   }
-  return absl::InvalidArgumentError(absl::StrCat("--forward-mode=", configuration.forward_mode,
-                                                 ": accepted: ", absl::StrJoin(names, ", ")));
+  const absl::string_view instead = InsteadOfTestpmdMode(configuration.forward_mode);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--forward-mode=", Shown(configuration.forward_mode), ": ",
+      instead.empty() ? "" : absl::StrCat("known from testpmd, not offered: ", instead, "; "),
+      "accepted: ", absl::StrJoin(names, ", ")));
+}
+
+// Nothing is given twice, nor are two options for one thing.
+absl::Status CheckOnce(const std::vector<Given>& given) {
+  std::map<absl::string_view, absl::string_view> setter_of;
+  for (const Given& each : given) {
+    const Option* option = FindOption(each.name);
+    if (option != nullptr && option->repeatable) continue;
+    const absl::string_view field =
+        option == nullptr || option->adds ? absl::string_view(each.name) : FieldOf(*option);
+    const auto [first, fresh] = setter_of.emplace(field, each.name);
+    if (fresh) continue;
+    const std::string what =
+        first->second == each.name
+            ? "given twice; accepted: once"
+            : absl::StrCat("given beside --", first->second, "; accepted: one of them");
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", each.name, "=", Shown(each.value), ": ", what));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Configuration> Configure(const std::vector<Given>& given) {
+  PENSTOCK_RETURN_IF_ERROR(CheckOnce(given));
   Configuration configuration;
-  std::set<std::string> seen;
   // The file first, wherever it stands: what the command line says goes over it.
   for (const Given& each : given) {
-    const Option* option = FindOption(each.name);
-    const bool repeatable = option != nullptr && option->repeatable;
-    if (!seen.insert(each.name).second && !repeatable) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--", each.name, "=", each.value, ": given twice; accepted: once"));
-    }
-    if (option == nullptr) {
-      PENSTOCK_RETURN_IF_ERROR(WithContext(LoadConfigurationFile(each.value, configuration),
-                                           absl::StrCat("--config=", each.value)));
-    }
+    if (FindOption(each.name) != nullptr) continue;
+    PENSTOCK_RETURN_IF_ERROR(WithContext(LoadConfigurationFile(each.value, configuration),
+                                         absl::StrCat("--config=", Shown(each.value))));
   }
-  std::set<std::string> replaced;
+  // A list on the command line replaces the file's, it does not add to it.
   for (const Given& each : given) {
     const Option* option = FindOption(each.name);
-    if (option == nullptr) continue;
-    // A list on the command line replaces the file's, it does not add to it.
-    if (option->clear != nullptr && replaced.insert(each.name).second) option->clear(configuration);
+    if (option != nullptr && option->clear != nullptr) option->clear(configuration);
+  }
+  for (const Given& each : given) {
+    if (FindOption(each.name) == nullptr) continue;
     PENSTOCK_RETURN_IF_ERROR(SetOption(configuration, each.name, each.value));
   }
   PENSTOCK_RETURN_IF_ERROR(CheckMode(configuration));
   PENSTOCK_RETURN_IF_ERROR(Validate(configuration));
+  // Better known before the start than after it.
+  if (const std::string& file = configuration.cmdline_file;
+      !file.empty() && access(file.c_str(), R_OK) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--cmdline-file=", Shown(file), ": accepted: a file that can be read"));
+  }
+  // At the prompt it is `start` that begins, and it takes the word itself.
+  if (configuration.tx_first > 0 && configuration.interactive && !configuration.auto_start) {
+    return absl::InvalidArgumentError(
+        "--tx-first: accepted: without -i, or with --auto-start; at the prompt, type start "
+        "tx_first");
+  }
   return configuration;
 }
 

@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -23,7 +25,9 @@
 #include "lib/base/log.h"
 #include "lib/base/status.h"
 #include "lib/pipeline/runtime.h"
+#include "lib/port/dpdk_log.h"
 #include "lib/port/eal.h"
+#include "lib/port/preflight.h"
 #include "lib/port/recovery.h"
 #include "lib/port/run_directory.h"
 #include "lib/stats/report.h"
@@ -76,6 +80,16 @@ absl::Status CheckReportPath(const std::string& path) {
       absl::StrCat("--report=", path, ": accepted: a file in a folder that is there and writable"));
 }
 
+// Words of EAL's that are wrong on any machine are known only when it starts.
+ExitCode FailToStart(const absl::Status& status) {
+  return Fail(absl::IsInvalidArgument(status) ? kWrongInvocation : kStartFailed, status);
+}
+
+absl::Status CheckMachine(const EalArguments& eal, uint64_t memory_bytes) {
+  PENSTOCK_RETURN_IF_ERROR(CheckMemory(eal.arguments, memory_bytes, ReadMachine(eal.file_prefix)));
+  return CheckDevices(eal.arguments);
+}
+
 // Says what became of the packets. Returns the exit code.
 ExitCode Conclude(const Report& report, const Configuration& configuration) {
   std::cout << FormatReport(report) << std::flush;
@@ -97,16 +111,20 @@ ExitCode Conclude(const Report& report, const Configuration& configuration) {
   return code;
 }
 
-ExitCode RunDataplane(const Configuration& configuration, RunDirectory& run_directory) {
+// `started` is called once everything runs.
+ExitCode RunDataplane(const Configuration& configuration, RunDirectory& run_directory,
+                      const std::function<void()>& started) {
   auto runtime = Runtime::Create(
       {.modes = Modes(), .run_directory = &run_directory, .version = PENSTOCK_VERSION});
   if (!runtime.ok()) return Fail(kStartFailed, runtime.status());
   Configuration desired = configuration;
-  // With a prompt, forwarding begins when its user says start, as in testpmd.
-  if (desired.interactive) desired.forwarding = false;
+  // With a prompt, forwarding begins when its user says start, as in testpmd; a file of commands
+  // comes before it.
+  desired.forwarding = desired.cmdline_file.empty() && (!desired.interactive || desired.auto_start);
   const auto applied = (*runtime)->Apply(desired);
   // What was wrong in itself was refused before: this is the machine's, or the driver's, answer.
   if (!applied.ok()) return Fail(kStartFailed, applied.status());
+  started();
   std::cout << FormatPlan((*runtime)->plan()) << std::flush;
 
   const absl::Status session = RunSession(**runtime);
@@ -125,7 +143,9 @@ ExitCode RunDataplane(const Configuration& configuration, RunDirectory& run_dire
     return kRunFailed;
   }
   const ExitCode code = Conclude(*report, (*runtime)->configuration());
-  return session.ok() ? code : Fail(absl::IsUnavailable(session) ? kLost : kRunFailed, session);
+  if (session.ok()) return code;
+  if (absl::IsInvalidArgument(session)) return Fail(kWrongInvocation, session);
+  return Fail(absl::IsUnavailable(session) ? kLost : kRunFailed, session);
 }
 
 ExitCode Start(const std::string& program, const Invocation& invocation) {
@@ -145,21 +165,30 @@ ExitCode Start(const std::string& program, const Invocation& invocation) {
   }
   if (!undone.ok()) return Fail(kStartFailed, undone.status());
   for (const std::string& line : *undone) Log(Severity::kInfo, line);
-  if (const absl::Status status = ClaimXdpInterfaces(invocation.eal); !status.ok()) {
-    return Fail(kStartFailed, status);
-  }
-
   const EalArguments eal =
       CompleteEalArguments(invocation.eal, configuration.memory_bytes, FindHugepages(),
                            absl::StrCat("penstock-", getpid()));
-  for (const std::string& note : eal.notes) Log(Severity::kInfo, note);
-  auto run_directory = RunDirectory::Create(configuration.run_directory, eal.file_prefix);
-  if (!run_directory.ok()) return Fail(kStartFailed, run_directory.status());
-  if (const absl::Status status = StartEal(program, eal); !status.ok()) {
+  if (const absl::Status status = CheckMachine(eal, configuration.memory_bytes); !status.ok()) {
+    return FailToStart(status);
+  }
+  if (const absl::Status status = ClaimXdpInterfaces(eal.arguments); !status.ok()) {
     return Fail(kStartFailed, status);
   }
-  const ExitCode code = RunDataplane(configuration, **run_directory);
+  auto run_directory = RunDirectory::Create(configuration.run_directory, eal.file_prefix);
+  if (!run_directory.ok()) return FailToStart(run_directory.status());
+  // What was said since here is shown when the start succeeded: a start that fails has one line.
+  std::optional<DpdkLogCapture> start(std::in_place);
+  const auto started = [&] {
+    for (const std::string& note : eal.notes) Log(Severity::kInfo, note);
+    start.reset();
+  };
+  if (const absl::Status status = StartEal(program, eal); !status.ok()) {
+    start->Failed();
+    return FailToStart(status);
+  }
+  const ExitCode code = RunDataplane(configuration, **run_directory, started);
   StopEal();
+  if (start.has_value()) start->Failed();
   return code;
 }
 

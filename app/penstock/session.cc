@@ -16,9 +16,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "app/penstock/signals.h"
+#include "app/penstock/testpmd_commands.h"
 #include "lib/base/status.h"
 #include "lib/control/command.h"
+#include "lib/control/command_file.h"
 #include "lib/control/core_commands.h"
+#include "lib/control/flow_command.h"
 #include "lib/control/prompt.h"
 #include "lib/stats/report.h"
 
@@ -82,19 +85,46 @@ absl::Status Watch(Runtime& runtime) {
   return absl::OkStatus();
 }
 
+absl::Status AddCommands(Runtime& runtime, CommandFiles& files, CommandSet& commands) {
+  PENSTOCK_RETURN_IF_ERROR(AddCoreCommands(runtime, commands));
+  PENSTOCK_RETURN_IF_ERROR(AddFlowCommands(runtime, commands));
+  PENSTOCK_RETURN_IF_ERROR(files.AddCommand(commands));
+  commands.SetElsewhere(InsteadOfTestpmdCommand);
+  return commands.Add({"quit", "stop, close the ports and report",
+                       [](auto, std::string&) { return absl::CancelledError("quit"); }});
+}
+
+// Runs the file of commands, and then begins to forward where nobody is there to say start. True
+// when the file ends the session.
+absl::StatusOr<bool> Begin(Runtime& runtime, CommandFiles& files) {
+  if (const std::string path = runtime.configuration().cmdline_file; !path.empty()) {
+    std::string output;
+    const absl::Status status = files.Run(path, output);
+    std::cout << output << std::flush;
+    if (absl::IsCancelled(status)) return true;
+    if (absl::IsDeadlineExceeded(status)) return status;
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("--cmdline-file: ", status.message()));
+    }
+  }
+  Configuration desired = runtime.configuration();
+  if (desired.forwarding || (desired.interactive && !desired.auto_start)) return false;
+  desired.forwarding = true;
+  PENSTOCK_RETURN_IF_ERROR(runtime.Apply(desired).status());
+  return false;
+}
+
 }  // namespace
 
 absl::Status RunSession(Runtime& runtime) {
   const Configuration& configuration = runtime.configuration();
   CommandSet commands;
+  CommandFiles files(commands);
+  PENSTOCK_RETURN_IF_ERROR(AddCommands(runtime, files, commands));
+  PENSTOCK_ASSIGN_OR_RETURN(const bool over, Begin(runtime, files));
+  if (over) return absl::OkStatus();
   std::unique_ptr<Prompt> prompt;
   if (configuration.interactive) {
-    PENSTOCK_RETURN_IF_ERROR(AddCoreCommands(runtime, commands));
-    PENSTOCK_RETURN_IF_ERROR(
-        commands.Add({"quit", "stop, close the ports and report", [&prompt](auto, std::string&) {
-                        prompt->Quit();
-                        return absl::OkStatus();
-                      }}));
     PENSTOCK_ASSIGN_OR_RETURN(prompt, Prompt::Create(commands));
   }
   RateDisplay rates(runtime);

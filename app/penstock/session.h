@@ -11,8 +11,10 @@
 
 namespace penstock {
 
-// Works until a signal, the end of --duration, `quit` or the end of the input. Unavailable: a port
-// was lost; DeadlineExceeded: an lcore is stuck.
+// Runs --cmdline-file, begins to forward unless a prompt is to say so, and works until a signal,
+// the end of --duration, `quit` or the end of the input. `runtime` is set up and does not forward.
+// InvalidArgument: a line of --cmdline-file was wrong; Unavailable: a port was lost;
+// DeadlineExceeded: an lcore is stuck.
 absl::Status RunSession(Runtime& runtime);
 
 }  // namespace penstock

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/penstock/testpmd_options.h"
 
+#include <algorithm>
+#include <span>
+
 namespace penstock {
 namespace {
 
@@ -9,116 +12,105 @@ struct Known {
   absl::string_view instead;
 };
 
-constexpr absl::string_view kLcores = "choose lcores with EAL's -l or --lcores";
-constexpr absl::string_view kPorts = "give only the ports wanted, with -a or --vdev";
 constexpr absl::string_view kPlan = "the planner decides; show plan shows it";
-constexpr absl::string_view kDriver = "use the driver's devargs";
 constexpr absl::string_view kEvents =
-    "a removed port ends penstock with exit code 4; link changes are the driver's affair";
-constexpr absl::string_view kNotYet = "no rules for flows in the present modes";
+    "a removed port ends penstock with exit code 4; other events are the driver's affair";
+constexpr absl::string_view kHairpin =
+    "--port-topology=loop sends packets back out of their port, through the lcores";
+constexpr absl::string_view kMore = "one process has its ports to itself; several run side by side";
+constexpr absl::string_view kNoNoisy = "there is no mode noisy; --help lists the modes";
+constexpr absl::string_view kReceivedWhole = "packets are received whole";
 constexpr absl::string_view kReport = "the report has it (--report=FILE.json)";
-constexpr absl::string_view kSoftware = "not in the present modes; packets go as they are";
+constexpr absl::string_view kRssLevel = "flow create with the action rss level N";
+constexpr absl::string_view kThreshold =
+    "the driver's own is used; some drivers take a devarg for it";
+constexpr absl::string_view kTunnel =
+    "what is inside of tunnels is not looked at; flow create matches the outer headers (udp dst)";
 
 constexpr Known kKnown[] = {
-    {"auto-start", "without -i forwarding starts by itself; with it, type start"},
     {"bitrate-stats", "--stats-period=SECONDS shows rates"},
-    {"coremask", kLcores},
-    {"cmdline-file", "pipe the commands into penstock -i"},
-    {"cmdline-file-noecho", "pipe the commands into penstock -i"},
-    {"corelist", kLcores},
-    {"disable-crc-strip", "frames come without FCS"},
-    {"disable-device-start", "ports start with penstock"},
+    {"cmdline-file-noecho", "--cmdline-file=FILE"},
+    {"disable-crc-strip", "--rx-offloads=keep_crc, where the port has it"},
+    {"disable-device-start", "ports start with penstock; port stop N stops one"},
     {"disable-link-check", "the link is not waited for"},
-    {"disable-rss", "give --rxq=1"},
-    {"display-xstats", kReport},
-    {"enable-drop-en", kDriver},
-    {"enable-hw-qinq-strip", kSoftware},
-    {"enable-hw-vlan", kSoftware},
-    {"enable-hw-vlan-extend", kSoftware},
-    {"enable-hw-vlan-filter", kSoftware},
-    {"enable-hw-vlan-strip", kSoftware},
-    {"enable-lro", kSoftware},
-    {"enable-rx-cksum", kSoftware},
-    {"enable-rx-timestamp", kSoftware},
-    {"enable-scatter", "on wherever the port can"},
+    {"disable-rss", "give --rxq=1, the default: one queue spreads nothing"},
+    {"display-xstats", "show port xstats N and the report have all of them"},
+    {"enable-drop-en", "set it in the device's devargs"},
     {"eth-link-speed", "set it on the interface or in the device's devargs"},
     {"eth-peers-configfile", "give --eth-peer=PORT,MAC once for each port"},
-    {"flow-isolate-all", kNotYet},
-    {"flowgen-clones", "--forward-mode=txonly makes packets"},
-    {"flowgen-flows", "--forward-mode=txonly makes packets"},
-    {"geneve-parsed-port", kSoftware},
-    {"hairpin-mode", kNotYet},
-    {"hairpinq", kNotYet},
+    {"flow-isolate-all",
+     "flow create, of the lowest priority and with the action drop, leaves out what no other rule "
+     "takes"},
+    {"flowgen-clones", "flowgen makes every packet anew"},
+    {"geneve-parsed-port", kTunnel},
+    {"hairpin-mode", kHairpin},
+    {"hairpinq", kHairpin},
     {"hot-plug", "stop penstock and start it with the new port"},
-    {"latencystats", "latency is not measured by the present modes"},
-    {"lsc-interrupt", kEvents},
+    {"latencystats", "latency is measured from outside: ping against --forward-mode=icmpecho"},
     {"mask-event", kEvents},
-    {"max-lro-pkt-size", kSoftware},
-    {"max-pkt-len", "give --mbuf-size; longer packets arrive in segments where the port can"},
-    {"mlockall", "not needed: DPDK locks what it hands to devices"},
+    {"max-lro-pkt-size", "--enable-lro leaves the size to the driver"},
+    {"mlockall", "not needed: the kernel pins what devices use"},
     {"mp-alloc", "EAL's --no-huge and --huge-dir choose the memory"},
     {"mp-anon", "EAL's --no-huge"},
     {"multi-rx-mempool", "one mempool per NUMA node; the planner decides"},
-    {"nb-cores", kLcores},
-    {"nb-ports", kPorts},
+    {"nb-ports", "--portlist=0-N names the ports that forward"},
     {"no-flush-rx", "RX queues are not emptied at start"},
     {"no-iova-contig", "EAL's --iova-mode"},
     {"no-lsc-interrupt", kEvents},
-    {"no-mlockall", "nothing is locked but what DPDK hands to devices"},
+    {"no-mlockall", "nothing is locked but what the kernel pins for devices"},
     {"no-numa", kPlan},
     {"no-rmv-interrupt", kEvents},
-    {"noisy-forward-mode", "--forward-mode lists the modes there are"},
-    {"noisy-lkup-memory", "--forward-mode lists the modes there are"},
-    {"noisy-lkup-memory-size", "--forward-mode lists the modes there are"},
-    {"noisy-lkup-num-reads", "--forward-mode lists the modes there are"},
-    {"noisy-lkup-num-reads-writes", "--forward-mode lists the modes there are"},
-    {"noisy-lkup-num-writes", "--forward-mode lists the modes there are"},
-    {"noisy-tx-sw-buffer-flushtime", "--forward-mode lists the modes there are"},
-    {"noisy-tx-sw-buffer-size", "--forward-mode lists the modes there are"},
-    {"num-procs", "one penstock per set of ports; several run side by side"},
+    {"noisy-lkup-memory", kNoNoisy},
+    {"noisy-lkup-memory-size", kNoNoisy},  // As its help has it.
+    {"noisy-lkup-num-reads", kNoNoisy},
+    {"noisy-lkup-num-reads-writes", kNoNoisy},
+    {"noisy-lkup-num-writes", kNoNoisy},
+    {"noisy-tx-sw-buffer-flushtime", kNoNoisy},
+    {"noisy-tx-sw-buffer-size", kNoNoisy},
+    {"num-procs", kMore},
     {"numa", kPlan},
     {"port-numa-config", kPlan},
-    {"portlist", kPorts},
-    {"portmask", kPorts},
-    {"print-event", "--log-level=debug"},
-    {"proc-id", "one penstock per set of ports; several run side by side"},
+    {"print-event", kEvents},
+    {"proc-id", kMore},
     {"record-burst-stats", "not recorded; the report has polls and packets by lcore"},
     {"record-core-cycles", kReport},
     {"ring-numa-config", kPlan},
-    {"rmv-interrupt", kEvents},
-    {"rss-ip", "on wherever a port has several RX queues and can"},
-    {"rss-level-inner", kDriver},
-    {"rss-level-outer", kDriver},
-    {"rss-udp", "on wherever a port has several RX queues and can"},
-    {"rx-mq-mode", "RSS wherever a port has several RX queues and can"},
-    {"rx-offloads", "what the mode needs is switched on"},
-    {"rxq-share", kPlan},
-    {"rxfreet", kDriver},
-    {"rxht", kDriver},
-    {"rxhdrs", "packets are received whole"},
-    {"rxoffs", "packets are received whole"},
-    {"rxpkts", "packets are received whole"},
-    {"rxpt", kDriver},
-    {"rxwt", kDriver},
+    {"rss-level-inner", kRssLevel},
+    {"rss-level-outer", kRssLevel},
+    {"rx-mq-mode",
+     "RSS wherever a port has several RX queues and can; --rss-ip and --rss-udp choose by what"},
+    {"rxq-share", "ports do not share RX queues; the planner deals them out to lcores"},
+    {"rxfreet", kThreshold},
+    {"rxht", kThreshold},
+    {"rxhdrs", kReceivedWhole},
+    {"rxoffs", kReceivedWhole},
+    {"rxpkts", kReceivedWhole},
+    {"rxpt", kThreshold},
+    {"rxwt", kThreshold},
     {"socket-num", kPlan},
-    {"tx-first", "start a second penstock with --forward-mode=txonly on the other end"},
-    {"tx-offloads", "what the mode needs is switched on"},
-    {"txfreet", kDriver},
-    {"txht", kDriver},
-    {"txonly-multi-flow", "one flow per penstock: start several, each with its --tx-udp"},
-    {"txpt", kDriver},
-    {"txrst", kDriver},
-    {"txwt", kDriver},
-    {"vxlan-gpe-port", kSoftware},
+    {"txfreet", kThreshold},
+    {"txht", kThreshold},
+    {"txpt", kThreshold},
+    {"txrst", kThreshold},
+    {"txwt", kThreshold},
+    {"vxlan-gpe-port", kTunnel},
 };
+
+constexpr Known kModes[] = {
+    {"ieee1588", "packets have no timestamps; ptp4l on the interface keeps time"},
+    {"noisy", "io, with --tx-retries and --txd for more room; no lookups are made to be slow"},
+    {"recycle_mbufs", "io; a driver's devargs choose how it takes mbufs back"},
+    {"shared_rxq", "rxonly; RX queues belong to one port each"},
+};
+
+absl::string_view Find(std::span<const Known> table, absl::string_view name) {
+  const auto found = std::ranges::find(table, name, &Known::name);
+  return found == table.end() ? "" : found->instead;
+}
 
 }  // namespace
 
-absl::string_view InsteadOfTestpmd(absl::string_view name) {
-  for (const Known& known : kKnown) {
-    if (known.name == name) return known.instead;
-  }
-  return "";
-}
+absl::string_view InsteadOfTestpmd(absl::string_view name) { return Find(kKnown, name); }
+absl::string_view InsteadOfTestpmdMode(absl::string_view name) { return Find(kModes, name); }
 
 }  // namespace penstock
