@@ -63,6 +63,13 @@ def line(figure, unit, pairs, goal=None, more_is_better=True):
                      statistics.median(pair[1] for pair in pairs), quartiles(ratios), goal)
 
 
+def mean_line(figure, ratio_quartiles, goal=None):
+    """The line of the geometric mean of several ratios, each (lower quartile, median, upper)."""
+    first, median, third = (statistics.geometric_mean(each) for each in zip(*ratio_quartiles))
+    return (f"{figure:<26} {'':9} {'':<6} {'':9} {'':<6} {median:6.3f} "
+            f"({first:.3f}–{third:.3f})  {verdict(first, median, goal)}").rstrip()
+
+
 HEADING = f"{'figure':<26} {'ours':>9} {'':<6} {'rival':>9} {'':<6} {'ratio':>6} (q1–q3)"
 
 

@@ -96,6 +96,10 @@ def main():
           measure.line("g.f", "ns", rates, 1.5, more_is_better=False).split(),
           "g.f 20.00 ns 10.00 ns 0.500 (0.500–0.500) goal 1.50 missed".split())
 
+    check("a mean is geometric, quartile by quartile",
+          measure.mean_line("g.mean", [(1.0, 2.0, 4.0), (4.0, 8.0, 16.0)], 4.0).split(),
+          "g.mean 4.000 (2.000–8.000) goal 4.00 met by the median only".split())
+
     check("a group is a file", {"forward", "pipeline"} <= set(run.group_names()), True)
     for arguments, expected in INVOCATIONS:
         check("invocation " + " ".join(arguments), refusal(*arguments), expected)

@@ -22,10 +22,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__SSSE3__)
-#include <tmmintrin.h>
-#endif
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -44,10 +40,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "lib/pipeline/mode.h"
+#include "lib/pipeline/stages/csum.h"
+#include "lib/pipeline/stages/five_tuple_swap.h"
+#include "lib/pipeline/stages/icmp_echo.h"
 #include "lib/pipeline/stages/io.h"
+#include "lib/pipeline/stages/mac_set.h"
 #include "lib/pipeline/stages/mac_swap.h"
 #include "lib/pipeline/stages/rx_only.h"
 #include "lib/pipeline/stages/tx_only.h"
+#include "test/bench/frame_rivals.h"
 
 namespace penstock {
 namespace {
@@ -282,6 +283,26 @@ MakeWork HandForward(Change change) {
   });
 }
 
+template <FrameKind kind>
+MakeWork HandForwardOf(void (*change)(rte_mbuf**, uint16_t)) {
+  return HandForward([change](rte_mbuf** mbufs, uint16_t n) {
+    PutFrame<kind>(mbufs, n);
+    change(mbufs, n);
+  });
+}
+
+template <FrameKind kind>
+MakeWork HandEchoOf() {
+  return Loop([] {
+    rte_mbuf* mbufs[kBurst];
+    const uint16_t n = rte_eth_rx_burst(kPort, 0, mbufs, kBurst);
+    PutFrame<kind>(mbufs, n);
+    const uint16_t answers = HandEcho(mbufs, n);
+    if (answers == 0) return;
+    FreeUnsent(mbufs, rte_eth_tx_burst(kPort, 0, mbufs, answers), answers);
+  });
+}
+
 MakeWork HandIo() {
   return HandForward([](rte_mbuf**, uint16_t) {});
 }
@@ -293,33 +314,6 @@ MakeWork HandRxOnly() {
     for (uint16_t i = 0; i < n; ++i) rte_pktmbuf_free(mbufs[i]);
   });
 }
-
-// By fields of the header, as one would write it first.
-void SwapScalar(rte_mbuf** mbufs, uint16_t n) {
-  for (uint16_t i = 0; i < n; ++i) {
-    auto* const header = rte_pktmbuf_mtod(mbufs[i], rte_ether_hdr*);
-    const rte_ether_addr source = header->src_addr;
-    header->src_addr = header->dst_addr;
-    header->dst_addr = source;
-    // The lengths that a checksum offload wants, as dpdk-testpmd sets them.
-    mbufs[i]->l2_len = sizeof(rte_ether_hdr);
-    mbufs[i]->l3_len = sizeof(rte_ipv4_hdr);
-  }
-}
-
-#if defined(__SSSE3__)
-// Sixteen bytes in a register: swaps 0–5 with 6–11, keeps the rest. The packet is at least 16 long.
-void SwapVector(rte_mbuf** mbufs, uint16_t n) {
-  const __m128i order = _mm_setr_epi8(6, 7, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 12, 13, 14, 15);
-  for (uint16_t i = 0; i < n; ++i) {
-    if (i + 4 < n) rte_prefetch0(rte_pktmbuf_mtod(mbufs[i + 4], void*));
-    auto* const header = rte_pktmbuf_mtod(mbufs[i], __m128i*);
-    _mm_storeu_si128(header, _mm_shuffle_epi8(_mm_loadu_si128(header), order));
-    mbufs[i]->l2_len = sizeof(rte_ether_hdr);
-    mbufs[i]->l3_len = sizeof(rte_ipv4_hdr);
-  }
-}
-#endif
 
 // Field by field and header by header.
 struct HandHeaders {
@@ -416,6 +410,7 @@ void BenchBooks(benchmark::State& state) {
 }
 
 void RegisterAll() {
+  using enum FrameKind;
   const auto add = [](const char* name, MakeWork ours, MakeWork rival) {
     return benchmark::RegisterBenchmark(
         name, [=](benchmark::State& state) { InTurns(state, ours, rival); });
@@ -434,6 +429,15 @@ void RegisterAll() {
 #if defined(__SSSE3__)
     add("macswap_vector", Ours<MacSwap>(), HandForward(SwapVector)),
 #endif
+    add("mac", Ours<MacSet>(), HandForward(HandMac)),
+    add("5tswap_unknown", Ours<Puts<kUnknown>, FiveTupleSwap>(),
+        HandForwardOf<kUnknown>(HandFiveTupleSwap)),
+    add("5tswap_udp", Ours<Puts<kUdp>, FiveTupleSwap>(), HandForwardOf<kUdp>(HandFiveTupleSwap)),
+    add("csum_unknown", Ours<Puts<kUnknown>, Csum>(), HandForwardOf<kUnknown>(HandCsum)),
+    add("csum_udp", Ours<Puts<kUdp>, Csum>(), HandForwardOf<kUdp>(HandCsum)),
+    add("icmpecho_unknown", Ours<Puts<kUnknown>, IcmpEcho>(), HandEchoOf<kUnknown>()),
+    add("icmpecho_udp", Ours<Puts<kUdp>, IcmpEcho>(), HandEchoOf<kUdp>()),
+    add("icmpecho_ping", Ours<Puts<kPing>, IcmpEcho>(), HandEchoOf<kPing>()),
     add("txonly", Ours<TxOnly>(Shape::kSource), HandTxOnly()),
     benchmark::RegisterBenchmark("stamp", BenchStamp),
     benchmark::RegisterBenchmark("books", BenchBooks),
