@@ -61,6 +61,7 @@ packages=(
   dpdk-dev                 # dpdk-testpmd: the rival that is measured against
   iproute2                 # network namespaces and veth pairs
   ethtool                  # offloads and channels of a veth
+  iputils-ping             # the kernel's own echo requests
   tshark                   # a decoder that is not ours
   python3                  # the checks and the test report
   python3-scapy            # frames and answers that are not ours

@@ -37,11 +37,16 @@ def tests(tap):
             ["bash", "-c", f"exec 3>&{done_write}; " + script()], cwd=TREE, pass_fds=[done_write],
             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
         os.close(done_write)
+        # The machine's, not the namespaces': to be given back whatever happens.
+        hugepages = Hugepages(0)
+        before = hugepages.read("nr_hugepages")
         try:
             shell.wait(timeout=150)
         except subprocess.TimeoutExpired:
             shell.kill()
             shell.wait()
+        finally:
+            (hugepages.pages / "nr_hugepages").write_text(str(before))
         output.seek(0)
         tail = output.read().decode(errors="replace")[-3000:]
     done = {int(line) for line in os.read(done_read, 65536).decode().split()}

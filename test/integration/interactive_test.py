@@ -65,7 +65,7 @@ def session(tap, terminal):
                             "show fwd stats", "help", "quit"):
                 expect(re.search(rf"^ *{command}\b", text, re.M), f"no {command} in: {text}")
         with tap.case(f"{where}: a wrong command or port is said to be, and nothing else happens"):
-            for command, answer in (("strat", r'error: "strat": accepted: help, quit'),
+            for command, answer in (("strat", r'error: "strat": accepted: start, stop'),
                                     ("show port stats 7", r'error: "7" after .*: accepted: all, 0, 1'),
                                     ("show", r"error: .*accepted: .*")):
                 seen = ask(command)
@@ -145,6 +145,16 @@ def ends(tap):
         with Penstock(null, "-i") as penstock:
             penstock.write("show plan " + "x" * 5000 + "\n")
             expect("plan (" in words(penstock.command("show plan")), "the next command")
+            # What the editor keeps of it would be a command: 511 characters are its most.
+            for spaces, answer in ((490, "burst 512"), (499, "burst 512"), (500, "more than 511")):
+                line = "set burst" + " " * spaces + "512"
+                expect(answer in words(penstock.command(line)), f"{len(line)} characters")
+                expect("burst 5\n" not in words(penstock.command("set burst 32")), "cut short")
+            # The editor forgets all but the spaces: an empty line.
+            penstock.command(" " * 600 + "set burst 1")
+            expect("burst " in words(penstock.command("show config fwd")), "the next command")
+            expect(not re.search(r"^ *burst +1 ", words(penstock.command("show config fwd")), re.M),
+                   "indented")
             penstock.write("quit\n")
             penstock.expect_exit(0)
 

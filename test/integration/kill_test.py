@@ -46,6 +46,9 @@ def kill_again_and_again(tap, name, hugepages=None, **devargs):
         for time in range(1, TIMES + 1):
             with tap.case(f"{name}: start {time}, killed in full traffic"):
                 with start(a, b, **devargs) as penstock:
+                    # Said just before the plan, on another stream.
+                    if hugepages is None:
+                        penstock.wait_for("running without", "stderr")
                     expect_equal("running without" in penstock.stderr, hugepages is None,
                                  "whether it runs without hugepages")
                     expect_equal("is dead" in penstock.stderr, time > 1,

@@ -11,8 +11,9 @@ import pathlib
 
 from support import (Penstock, expect_balance, expect_equal, expect_frames,
                      expect_nothing_left, main, run, wait_until)
+from support.pcap import read_pcap, write_pcap
 
-from scapy.all import Ether, RawPcapReader, RawPcapWriter
+from scapy.all import Ether
 
 MBUF_BYTES = 2176 - 128  # What the default mbuf holds.
 
@@ -37,21 +38,6 @@ def swapped(frame):
         return None
     header = Ether(frame[:14])
     return bytes(Ether(dst=header.src, src=header.dst, type=0))[:12] + frame[12:]
-
-
-def write_pcap(path, frames):
-    with RawPcapWriter(str(path), linktype=1, snaplen=65535) as writer:
-        writer.write_header(None)
-        for frame in frames:
-            writer.write_packet(frame, sec=0, usec=0, caplen=len(frame), wirelen=len(frame))
-
-
-def read_pcap(path):
-    reader = RawPcapReader(str(path))
-    try:
-        return [(bytes(data), meta.wirelen) for data, meta in reader]
-    finally:
-        reader.close()
 
 
 def tshark_lengths(path):

@@ -12,14 +12,12 @@
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -31,6 +29,7 @@
 #include "absl/strings/str_join.h"
 #include "lib/port/run_directory.h"
 #include "lib/port/xdp_program.h"
+#include "test/integration/port/own_namespaces.h"
 
 namespace penstock {
 namespace {
@@ -176,18 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Programs, RecoveryTest,
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (GTEST_FLAG_GET(list_tests)) return RUN_ALL_TESTS();
-  const int socket_fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
-  if (socket_fd < 0 || unshare(CLONE_NEWNET | CLONE_NEWNS) != 0) {
-    std::perror("skipped: AF_XDP and namespaces are needed");
-    return 77;
-  }
-  close(socket_fd);
-  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-      mount("tmpfs", "/run", "tmpfs", 0, nullptr) != 0 ||
-      mount("sysfs", "/sys", "sysfs", 0, nullptr) != 0) {
-    std::perror("mount");
-    return 1;
-  }
+  if (const int result = penstock::EnterOwnNamespaces(); result != 0) return result;
   unsetenv("RUNTIME_DIRECTORY");
   return RUN_ALL_TESTS();
 }

@@ -16,8 +16,6 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -36,6 +34,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/port/xsk_socket.h"
 #include "lib/port/xsk_umem.h"
+#include "test/integration/port/own_namespaces.h"
 
 namespace penstock {
 namespace {
@@ -364,19 +363,7 @@ INSTANTIATE_TEST_SUITE_P(Ports, XskHoldings,
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (GTEST_FLAG_GET(list_tests)) return RUN_ALL_TESTS();
-  const int socket_fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
-  if (socket_fd < 0 || unshare(CLONE_NEWNET | CLONE_NEWNS) != 0) {
-    std::perror("skipped: AF_XDP and namespaces are needed");
-    return 77;
-  }
-  close(socket_fd);
-  // /sys of the new network namespace, and a /run for the files that EAL leaves.
-  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-      mount("tmpfs", "/run", "tmpfs", 0, nullptr) != 0 ||
-      mount("sysfs", "/sys", "sysfs", 0, nullptr) != 0) {
-    std::perror("mount");
-    return 1;
-  }
+  if (const int result = penstock::EnterOwnNamespaces(); result != 0) return result;
   std::string prefix = absl::StrCat("--file-prefix=penstock_holdings_", getpid());
   std::array<std::string, 8> arguments = {argv[0], "--no-huge", "--no-shconf", "--no-pci",
                                           "-m",    "256",       "-l0",         prefix};

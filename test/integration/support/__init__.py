@@ -27,16 +27,16 @@ import os
 import pathlib
 import pty
 import re
-import select
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import traceback
+
+from .tap import PATIENCE_S, Failed, Tap, expect, expect_equal, wait_until
+from .wire import Wire, exchange, expect_frames
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BINARY = os.environ.get("PENSTOCK_BINARY", str(ROOT / "build/app/penstock/penstock"))
@@ -45,95 +45,10 @@ XDP_OBJECT = os.environ.get("PENSTOCK_TEST_XDP_OBJECT",
 RUN_DIRECTORY = pathlib.Path("/run/penstock")
 EAL_DIRECTORY = pathlib.Path("/run/dpdk")
 
-PATIENCE_S = 20  # For what takes milliseconds on an idle machine.
-
 AF_XDP = 44
 
 # It warns of every address to which this network has no route.
 logging.getLogger("scapy").setLevel(logging.ERROR)
-
-
-class Failed(Exception):
-    """What was expected, and what was seen."""
-
-
-def expect(condition, what):
-    if not condition:
-        raise Failed(what)
-
-
-def expect_equal(seen, wanted, what):
-    expect(seen == wanted, f"{what}: {seen!r} instead of {wanted!r}")
-
-
-def wait_until(condition, what, pause_fd=None):
-    """Asks again and again; between two questions it yields the processor, or waits for `pause_fd`."""
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        value = condition()
-        if value:
-            return value
-        expect(time.monotonic() < deadline, f"waited {PATIENCE_S} s for {what}")
-        if pause_fd is None:
-            os.sched_yield()
-        else:
-            select.select([pause_fd], [], [], 0.1)
-
-
-# ---- results ----
-
-
-class Tap:
-    """Test Anything Protocol on stdout."""
-
-    def __init__(self):
-        self.cases = 0
-        self.failures = 0
-
-    def say(self, text):
-        for line in str(text).splitlines():
-            print(f"# {line}", flush=True)
-
-    def result(self, good, name, suffix=""):
-        self.cases += 1
-        self.failures += not good
-        print(f"{'ok' if good else 'not ok'} {self.cases} - {name}{suffix}", flush=True)
-
-    def skip(self, name, reason):
-        self.result(True, name, f" # SKIP {reason}")
-
-    @contextlib.contextmanager
-    def case(self, name):
-        """One test case: passes unless its block raises."""
-        try:
-            yield
-        except Exception as error:
-            self.explain(error)
-            self.result(False, name)
-        else:
-            self.result(True, name)
-
-    @contextlib.contextmanager
-    def group(self, name):
-        """Set-up and clean-up around cases: failing there is a failed case of its own."""
-        try:
-            yield
-        except Exception as error:
-            self.explain(error)
-            self.result(False, f"{name}: set-up and clean-up")
-
-    def explain(self, error):
-        if isinstance(error, Failed):
-            where = traceback.extract_tb(error.__traceback__)
-            own = [f for f in where if "support" not in f.filename and "contextlib" not in f.filename]
-            line = f" (line {own[-1].lineno})" if own else ""
-            self.say(f"{error}{line}")
-        else:
-            self.say("".join(traceback.format_exception(error)))
-
-    def finish(self):
-        print(f"1..{self.cases}", flush=True)
-        return 1 if self.failures or self.cases == 0 else 0
 
 
 # ---- namespaces ----
@@ -181,7 +96,8 @@ def _furnish():
     for mount in reversed(pathlib.Path("/proc/mounts").read_text().splitlines()):
         _, where, kind = mount.split()[:3]
         if kind == "hugetlbfs":
-            run(f"umount -l {where}")
+            # Of another namespace, whose owner may remove it at this very moment.
+            run(f"umount -l {where}", check=False)
     # Otherwise the kernel sends neighbour and router solicitations of its own.
     pathlib.Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1")
     pathlib.Path("/proc/sys/net/ipv6/conf/all/disable_ipv6").write_text("1")
@@ -269,90 +185,6 @@ def xdp_sockets():
         if fields[0] == "XDP":
             return int(fields[2])
     raise Failed("/proc/net/protocols has no line for XDP")
-
-
-# ---- frames ----
-
-SOL_PACKET = 263
-PACKET_AUXDATA = 8
-PACKET_IGNORE_OUTGOING = 23
-SO_RCVBUFFORCE = 33
-TP_STATUS_VLAN_VALID = 1 << 4
-ETH_P_ALL = 3
-
-
-class Wire:
-    """Raw frames through one interface, as bytes."""
-
-    def __init__(self, interface):
-        self.interface = interface
-        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
-        self.socket.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
-        self.socket.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
-        self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
-        self.socket.bind((interface, ETH_P_ALL))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.socket.close()
-
-    def send(self, frame):
-        self.socket.send(frame)
-
-    def receive(self, patience_s=PATIENCE_S):
-        """The next frame, None if none comes in time."""
-        if not select.select([self.socket], [], [], patience_s)[0]:
-            return None
-        frame, ancillary, _, _ = self.socket.recvmsg(65536, 256)
-        for level, kind, data in ancillary:
-            if level != SOL_PACKET or kind != PACKET_AUXDATA:
-                continue
-            status, _, _, _, _, tci, tpid = struct.unpack("IIIHHHH", data[:20])
-            if status & TP_STATUS_VLAN_VALID:
-                # The kernel takes the outer tag off before it shows a frame.
-                frame = frame[:12] + struct.pack("!HH", tpid or 0x8100, tci) + frame[12:]
-        return frame
-
-    def receive_all(self, count, patience_s=PATIENCE_S):
-        """`count` frames, fewer if they stay out."""
-        frames = []
-        while len(frames) < count:
-            frame = self.receive(patience_s)
-            if frame is None:
-                break
-            frames.append(frame)
-        return frames
-
-    def drain(self):
-        """Throws away what is there now."""
-        while self.receive(0) is not None:
-            pass
-
-
-def exchange(source, sink, frames, window=32):
-    """Sends through one wire and returns what comes out of the other. No more than `window` frames
-    are on the way at a time: fewer than any queue in between holds."""
-    out = []
-    for start in range(0, len(frames), window):
-        chunk = frames[start:start + window]
-        for frame in chunk:
-            source.send(frame)
-        out += sink.receive_all(len(chunk))
-        if len(out) < start + len(chunk):
-            break
-    return out
-
-
-def expect_frames(seen, wanted, what):
-    """Byte for byte, in order."""
-    for index, frame in enumerate(wanted):
-        expect(index < len(seen), f"{what}: {len(seen)} frames instead of {len(wanted)}")
-        expect(seen[index] == frame,
-               f"{what}: frame {index} of {len(frame)} bytes differs:\n"
-               f"  seen   {seen[index].hex()}\n  wanted {frame.hex()}")
-    expect(len(seen) == len(wanted), f"{what}: {len(seen)} frames instead of {len(wanted)}")
 
 
 # ---- processes ----
