@@ -22,14 +22,14 @@ fi
 case "$distribution $release" in
   "debian 12")
     compilers=(
-      clang-14             # second compiler; its warnings differ from gcc's
+      clang-14             # compiles the XDP programs; second compiler, whose warnings differ
       libclang-rt-14-dev   # libFuzzer and the sanitizers' runtimes for clang
       clang-format-14      # the reference formatter: another version formats differently
     )
     ;;
   "debian 13")
     compilers=(
-      clang                # second compiler; its warnings differ from gcc's
+      clang                # compiles the XDP programs; second compiler, whose warnings differ
       libclang-rt-dev      # libFuzzer and the sanitizers' runtimes for clang
     )
     ;;
@@ -67,6 +67,7 @@ packages=(
   python3-scapy            # frames and answers that are not ours
   python3-cryptography     # scapy's ciphers for ESP
   bpftool                  # XDP programs and maps left behind
+  spin                     # models of what lcores share
   procps                   # process lists of the restart tests
   git                      # the checks look at tracked files only
   shellcheck               # shell scripts
@@ -81,6 +82,7 @@ for package in "${packages[@]}"; do
   grep -qxF "$package" <<<"$installed" || missing+=("$package")
 done
 if ((${#missing[@]} == 0)); then
+  "${0%/*}/dpdk_headers.sh"
   echo "setup: nothing to do, all ${#packages[@]} packages are installed"
   exit 0
 fi
@@ -99,4 +101,5 @@ apt_get() {
 apt_get update || fail "apt-get update failed; see its lines above"
 apt_get install --yes --no-install-recommends "${missing[@]}" ||
   fail "apt-get could not install: ${missing[*]}; see its lines above"
+"${0%/*}/dpdk_headers.sh"
 echo "setup: done"
