@@ -52,7 +52,7 @@ inline uint64_t SumBytes(const uint8_t* data, size_t bytes) noexcept {
     carries += to < word;
   };
   if (bytes < kWord) {
-    std::memcpy(&sum, data, bytes);
+    if (bytes > 0) std::memcpy(&sum, data, bytes);  // Of nothing, `data` may be null.
     return (sum & 0xffffffff) + (sum >> 32);
   }
   const uint8_t* const end = data + bytes;
