@@ -34,7 +34,6 @@ inline constexpr uint8_t kIpProtocolTcp = 6;
 inline constexpr uint8_t kIpProtocolUdp = 17;
 inline constexpr uint8_t kIpProtocolRouting = 43;
 inline constexpr uint8_t kIpProtocolFragment = 44;
-inline constexpr uint8_t kIpProtocolEsp = 50;
 inline constexpr uint8_t kIpProtocolAh = 51;
 inline constexpr uint8_t kIpProtocolIcmpv6 = 58;
 inline constexpr uint8_t kIpProtocolDestinationOptions = 60;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // flowgen: lets go of what it receives, and in every iteration sends a burst of UDP/IPv4 packets
-// for each of its RX queues to the peer port, flow after flow: the destination address goes from
-// that of
-// --tx-ip up by one per packet, and after --flowgen-flows packets starts again. testpmd's
-// "flowgen".
+// for each of its RX queues to the peer port, flow after flow: the destination address, at first
+// the second of --tx-ip, goes up by one per packet, and after --flowgen-flows packets starts again.
+// testpmd's "flowgen".
 //
 // Unlike there the whole frame is written, the UDP checksum is right and not left out, and what the
 // packets are made of is what the user says (--txpkts, --tx-ip, --tx-udp, --eth-peer) and not
