@@ -69,6 +69,8 @@ ALSO_NO_HUGE = ("io", "rxonly", "macswap", "txonly")
 DEFAULT = {"burst": 32, "mbcache": 250}
 SETTINGS = [DEFAULT, {"burst": 32, "mbcache": 512}, {"burst": 64, "mbcache": 512},
             {"burst": 128, "mbcache": 512}, {"burst": 256, "mbcache": 512}]
+# testpmd's icmpecho counts a burst's packets in 8 bits: with 256 it never comes to the end.
+MOST_BURST = {"icmpecho": 128}
 
 EAL = ["--no-pci", "--no-shconf", "--no-telemetry"]
 NO_HUGE = ["--no-huge", "-m", "512"]
@@ -180,17 +182,19 @@ class Bench:
 
     def best_setting(self, figure, memory, rounds=6):
         """testpmd's own best by CPU time per packet; the settings take turns."""
-        costs = [[] for _ in SETTINGS]
+        most = MOST_BURST.get(figure.mode, 512)
+        settings = [each for each in SETTINGS if each["burst"] <= most]
+        costs = [[] for _ in settings]
         with contextlib.ExitStack() as stack:
             processes = [stack.enter_context(start_testpmd(figure.mode, self.devices[figure.traffic],
                                                            setting, memory))
-                         for setting in SETTINGS]
+                         for setting in settings]
             for round_ in range(rounds):
                 order = list(enumerate(processes))
                 for index, process in order if round_ % 2 == 0 else reversed(order):
                     costs[index].append(turn(process, figure.direction, self.window_s)[1])
         medians = [statistics.median(cost) for cost in costs]
-        return SETTINGS[medians.index(min(medians))]
+        return settings[medians.index(min(medians))]
 
     def pairs_of_one_life(self, figure, setting, memory, pairs):
         device = self.devices[figure.traffic]
