@@ -159,24 +159,24 @@ inline bool Responder::AnswerPing(rte_mbuf* packet) const noexcept {
           0) {
     return false;
   }
-  // What only moves leaves the IPv4 checksum as it is; one of ffff is right, but sent as 0. An ICMP
-  // checksum that becomes 0 may have to be ffff.
+  // What only moves leaves the IPv4 checksum as it is; one of ffff is right, but sent as 0.
   uint64_t header = 0;
   for (size_t at = 0; at < sizeof(Ipv4Header); at += sizeof(uint32_t)) {
     uint32_t word;
     std::memcpy(&word, frame + kIp + at, sizeof(word));
     header += word;
   }
-  const uint64_t message = SumBytes(frame + kIcmp, total - sizeof(Ipv4Header));
   IcmpHeader icmp;
   std::memcpy(&icmp, frame + kIcmp, sizeof(icmp));
-  icmp.checksum =
-      ChecksumAfterChange(icmp.checksum, Big16(kIcmpEchoRequest << 8), Big16(kIcmpEchoReply << 8));
+  // The answer's ICMP checksum is of this alone: in front of it only zeros are left.
+  constexpr size_t kRest = kIcmp + sizeof(icmp);
+  const uint16_t rest = FoldSum(SumBytes(frame + kRest, total - (kRest - kIp)));
+  const uint32_t message = std::bit_cast<uint16_t>(Big16(kIcmpEchoRequest << 8)) +
+                           std::bit_cast<uint16_t>(icmp.checksum) + uint32_t{rest};
+  // Where data and its checksum are right, their sum is a multiple of ffff; neither of these is 0.
+  if (header % 0xffff != 0 || message % 0xffff != 0 || ip.checksum == Big16(0xffff)) return false;
   icmp.type = kIcmpEchoReply;
-  if ((FoldSum(header) & FoldSum(message)) != 0xffff || ip.checksum == Big16(0xffff) ||
-      icmp.checksum == Big16(0)) {
-    return false;
-  }
+  icmp.checksum = std::bit_cast<Big16>(static_cast<uint16_t>(~rest));
   // Eight bytes at once: those behind the address are the responder's next.
   uint64_t word;
   std::memcpy(&word, frame + sizeof(MacAddress), sizeof(word));
