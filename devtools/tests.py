@@ -57,8 +57,7 @@ def select(build, arguments):
         libraries = dpdk_free_libraries()
         wanted = [t for t in tests if "unit" in suites_of(t) and t["name"] in libraries]
         if "thread" not in arguments[0]:  # a parser has one thread
-            wanted += [t for t in tests
-                       if "fuzz" in suites_of(t) and "with_dpdk" not in suites_of(t)]
+            wanted += [t for t in tests if "fuzz" in suites_of(t)]
         return wanted
     if not tests:
         raise WrongInvocation(f"{build}: no test is configured; configure with -Dtests=true")

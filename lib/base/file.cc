@@ -13,16 +13,21 @@
 #include <cerrno>
 #include <memory>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status.h"
 
 namespace penstock {
 namespace {
 
+// A path may have any bytes, and a message is one line that moves no cursor. Names in UTF-8 are
+// left.
+std::string InMessage(const std::string& path) { return absl::Utf8SafeCHexEscape(path); }
+
 // The status of a call on a path: "open(/etc/x): No such file or directory".
 absl::Status CallError(absl::string_view call, const std::string& path) {
   const int err = errno;
-  return ErrnoStatus(err, absl::StrCat(call, "(", path, ")"));
+  return ErrnoStatus(err, absl::StrCat(call, "(", InMessage(path), ")"));
 }
 
 class FileDescriptor {
@@ -125,7 +130,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) 
     if (got == 0) return contents;
     if (static_cast<size_t>(got) > max_bytes - contents.size()) {
       return absl::OutOfRangeError(
-          absl::StrCat(path, ": longer than the ", max_bytes, " bytes accepted"));
+          absl::StrCat(InMessage(path), ": longer than the ", max_bytes, " bytes accepted"));
     }
     contents.append(buffer, static_cast<size_t>(got));
   }

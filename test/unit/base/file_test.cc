@@ -168,5 +168,10 @@ TEST_F(FileTest, WhatIsNoRegularFileIsWrittenInPlace) {
   EXPECT_TRUE(std::filesystem::is_fifo(Path("pipe")));
 }
 
+TEST_F(FileTest, APathInAMessageMovesNoCursor) {
+  EXPECT_EQ(ReadFile("/nothere/\x1b[2J\x7f\x0fl\n/p\xc3\xa4ns", 100).status().message(),
+            "open(/nothere/\\x1b[2J\\x7f\\x0fl\\n/p\xc3\xa4ns): No such file or directory");
+}
+
 }  // namespace
 }  // namespace penstock
