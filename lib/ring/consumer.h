@@ -36,7 +36,7 @@ class PENSTOCK_CACHE_ALIGNED Consumer {
     ScopedLock guard(lock_);
     const uint32_t first = next_.load(std::memory_order_relaxed);
     const uint32_t take = std::min(n, LoadProducer() - first);
-    for (uint32_t i = 0; i < take; ++i) out[i] = ring_.entries[(first + i) & (ring_.size - 1)];
+    ring_.Read(first, out, take);
     // Release: partner of the acquire in Ready.
     next_.store(first + take, std::memory_order_release);
     // Release: partner of the other side's acquire of the consumer. It stores into these slots only
@@ -52,6 +52,8 @@ class PENSTOCK_CACHE_ALIGNED Consumer {
     const uint32_t first = next_.load(std::memory_order_acquire);
     return LoadProducer() - first;
   }
+  // How far the other side has come: moves with what it hands over, whoever takes. Any thread.
+  uint32_t produced() const noexcept { return LoadProducer(); }
   uint64_t lock_waits() const noexcept { return lock_.waits(); }
 
  private:

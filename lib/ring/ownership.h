@@ -4,12 +4,11 @@
 // the cursor's type from then on: no burst asks how many users there are, and no number of users
 // can change under a burst that is running.
 //
-//   Exclusive   one lcore. Plain loads and stores; what ordering the other side of the ring needs
-//   is
-//               in the cursors. No lock exists, so none can be forgotten.
-//   Checked     as Exclusive, and a queue's gate tells when a second lcore comes in. For debugging.
-//   Shared      any lcore at any time. A short lock per cursor; it covers the slots, the stores and
-//               the index, never a system call and never work on a packet.
+// - Exclusive: one lcore. Plain loads and stores; what ordering the other side of the ring needs is
+//   in the cursors. No lock exists, so none can be forgotten.
+// - Checked: as Exclusive, and a queue's gate tells when a second lcore comes in. For debugging.
+// - Shared: any lcore at any time. A short lock per cursor; it covers the slots, the stores and the
+//   index, never a system call and never work on a packet.
 //
 // Two objections were raised in the kernel when it did the same for its side of the completion
 // ring, and both are met by construction here:

@@ -94,7 +94,7 @@ class PENSTOCK_CACHE_ALIGNED Producer {
   uint32_t Publish(const Entry* entries, uint32_t n) noexcept {
     ScopedLock guard(lock_);
     const uint32_t first = next_.load(std::memory_order_relaxed);
-    for (uint32_t i = 0; i < n; ++i) ring_.entries[(first + i) & (ring_.size - 1)] = entries[i];
+    ring_.Write(first, entries, n);
     next_.store(first + n, std::memory_order_relaxed);
     // Release: partner of the other side's acquire of the producer. It sees the entries stored
     // above.
@@ -111,6 +111,8 @@ class PENSTOCK_CACHE_ALIGNED Producer {
     const uint32_t consumer = LoadConsumer();
     return next_.load(std::memory_order_relaxed) - consumer;
   }
+  // Entries that the other side has taken, as far as it says, free-running from 0. Any thread.
+  uint32_t consumed() const noexcept { return LoadConsumer() - base_; }
   // The other side asks to be woken. Ordered after the index of the last Publish.
   bool NeedsWakeup(uint32_t flag) const noexcept {
     if (ring_.flags == nullptr) return true;

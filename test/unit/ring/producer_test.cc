@@ -32,12 +32,14 @@ TYPED_TEST(ProducerTest, PublishesInOrderAndCountsFromZeroAcrossTheWrap) {
   EXPECT_EQ(producer.Publish(first.data(), 3), 5u);
   EXPECT_EQ(producer.published(), 8u);
   EXPECT_EQ(producer.Unconsumed(), 8u);
+  EXPECT_EQ(producer.consumed(), 0u);
   for (uint64_t wanted : {10, 11, 12, 13, 14, 10, 11, 12}) {
     uint64_t seen = 0;
     ASSERT_TRUE(ring.Take(seen));
     EXPECT_EQ(seen, wanted);
   }
   EXPECT_EQ(producer.Unconsumed(), 0u);
+  EXPECT_EQ(producer.consumed(), 8u) << "across the wrap";
 }
 
 TYPED_TEST(ProducerTest, ReservesNoMoreThanTheRingHolds) {
