@@ -29,6 +29,8 @@ struct XskDevice {
   XskPort port;
   std::unique_ptr<LinkEvents> events;
   rte_intr_handle* interrupts = nullptr;
+  rte_eth_stats past{};  // of queues that were released
+  std::map<std::string, uint64_t> xpast;
   rte_eth_stats zero{};                   // what stats_reset found
   std::map<std::string, uint64_t> xzero;  // what xstats_reset found
 };
@@ -68,6 +70,8 @@ int XskPromiscuousEnable(rte_eth_dev* dev);
 int XskPromiscuousDisable(rte_eth_dev* dev);
 int XskAllMulticastEnable(rte_eth_dev* dev);
 int XskAllMulticastDisable(rte_eth_dev* dev);
+// ethdev and the filter learn the interface's MTU and address of now. Under device.mutex.
+void FollowNetdev(XskDevice& device);
 void XskOnLinkEvent(XskDevice& device, LinkEvents::Event event);
 
 // ops_stats.cc: what was counted, and what was chosen
@@ -77,6 +81,9 @@ int XskXstats(rte_eth_dev* dev, rte_eth_xstat* values, unsigned n);
 int XskXstatsNames(rte_eth_dev* dev, rte_eth_xstat_name* names, unsigned n);
 int XskXstatsReset(rte_eth_dev* dev);
 int XskVersion(rte_eth_dev* dev, char* text, size_t size);
+// Before a queue is released.
+void KeepRxCounts(XskDevice& device, uint16_t index, const RxQueue& queue);
+void KeepTxCounts(XskDevice& device, uint16_t index, const TxQueueBase& queue);
 void XskRxQueueInfo(rte_eth_dev* dev, uint16_t queue, rte_eth_rxq_info* info);
 void XskTxQueueInfo(rte_eth_dev* dev, uint16_t queue, rte_eth_txq_info* info);
 int XskRxMode(rte_eth_dev* dev, uint16_t queue, rte_eth_burst_mode* mode);

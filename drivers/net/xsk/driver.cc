@@ -54,12 +54,13 @@ int RxDescriptorStatus(void* queue, uint16_t offset) {
   return offset < rx->Ready() ? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_AVAIL;
 }
 
-// Slots are not given back one by one: those beyond what is inside are free.
+// From the tail on, as ethdev has it: what is free, then what is inside, the oldest first, which
+// the kernel is done with first.
 int TxDescriptorStatus(void* queue, uint16_t offset) {
   const auto* const tx = static_cast<const TxQueueBase*>(queue);
   const uint32_t descriptors = tx->settings().descriptors;
   if (offset >= descriptors) return -EINVAL;
-  return offset + tx->Inside() < descriptors ? RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_FULL;
+  return offset + tx->Unfinished() < descriptors ? RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_FULL;
 }
 
 }  // namespace
@@ -180,7 +181,9 @@ int Probe(rte_vdev_device* vdev) {
 int Remove(rte_vdev_device* vdev) {
   rte_eth_dev* const dev = rte_eth_dev_allocated(rte_vdev_device_name(vdev));
   if (dev == nullptr) return 0;  // The application has closed it.
-  return rte_eth_dev_close(dev->data->port_id);
+  // ethdev closes no port that is started.
+  const int error = dev->data->dev_started != 0 ? rte_eth_dev_stop(dev->data->port_id) : 0;
+  return error != 0 ? error : rte_eth_dev_close(dev->data->port_id);
 }
 
 // Initialised before anything runs: it registers itself earlier than C++ would construct it.

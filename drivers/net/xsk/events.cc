@@ -43,12 +43,22 @@ absl::StatusOr<std::unique_ptr<LinkEvents>> LinkEvents::Watch(uint32_t ifindex, 
 
 LinkEvents::~LinkEvents() {
   if (handle_ != nullptr) {
-    // EAGAIN while a call is running on the other thread.
-    while (rte_intr_callback_unregister(handle_, OnReadable, this) == -EAGAIN) usleep(100);
+    // EAGAIN while a call is running: on the other thread, which is waited for, or this is it, and
+    // EAL takes the source away when the call has returned.
+    while (rte_intr_callback_unregister(handle_, OnReadable, this) == -EAGAIN) {
+      if (rte_thread_is_intr() != 0 &&
+          rte_intr_callback_unregister_pending(handle_, OnReadable, this, CloseLater) > 0) {
+        fd_ = -1;
+        break;
+      }
+      usleep(100);
+    }
     rte_intr_instance_free(handle_);
   }
   if (fd_ >= 0) close(fd_);
 }
+
+void LinkEvents::CloseLater(rte_intr_handle* handle, void*) { close(rte_intr_fd_get(handle)); }
 
 void LinkEvents::OnReadable(void* self) { static_cast<LinkEvents*>(self)->Read(); }
 
@@ -75,10 +85,12 @@ void LinkEvents::Read() {
       (message->nlmsg_type == RTM_DELLINK ? removed : changed) = true;
     }
   }
+  // The call may be the end of this object.
+  const Handler handler = handler_;
   if (removed) {
-    handler_(Event::kRemoved);
+    handler(Event::kRemoved);
   } else if (changed) {
-    handler_(Event::kChanged);
+    handler(Event::kChanged);
   }
 }
 

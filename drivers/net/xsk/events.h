@@ -31,6 +31,7 @@ class LinkEvents {
  private:
   LinkEvents(uint32_t ifindex, Handler handler) : ifindex_(ifindex), handler_(std::move(handler)) {}
   static void OnReadable(void* self);
+  static void CloseLater(rte_intr_handle* handle, void* self);
   void Read();
 
   const uint32_t ifindex_;

@@ -7,7 +7,6 @@
 #include <linux/ethtool.h>
 #include <linux/if_packet.h>
 #include <linux/sockios.h>
-#include <net/if.h>
 #include <net/if_arp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -22,15 +21,17 @@
 #include "drivers/net/xsk/capability.h"
 
 namespace penstock {
-namespace {
 
-ifreq RequestFor(const std::string& name) {
+// ioctls go by name. A name may change while the port runs, and then be another interface's.
+ifreq Netdev::Request() const {
   ifreq request{};
-  name.copy(request.ifr_name, IFNAMSIZ - 1);
+  request.ifr_ifindex = static_cast<int>(ifindex_);
+  // None is left where the interface is gone, and every ioctl then says so.
+  if (ioctl(fd_, SIOCGIFNAME, &request) != 0) request = {};
   return request;
 }
 
-}  // namespace
+bool Netdev::Exists() const { return Request().ifr_name[0] != 0; }
 
 absl::StatusOr<Netdev> Netdev::Open(const std::string& name) {
   const unsigned ifindex = if_nametoindex(name.c_str());
@@ -59,7 +60,7 @@ Netdev::~Netdev() {
 NetdevChannels Netdev::Channels() const {
   ethtool_channels channels{};
   channels.cmd = ETHTOOL_GCHANNELS;
-  ifreq request = RequestFor(name_);
+  ifreq request = Request();
   request.ifr_data = reinterpret_cast<char*>(&channels);
   if (ioctl(fd_, SIOCETHTOOL, &request) != 0) return {};
   return {.rx = std::max(1u, channels.combined_count + channels.rx_count),
@@ -68,13 +69,13 @@ NetdevChannels Netdev::Channels() const {
 
 NetdevLink Netdev::Link() const {
   NetdevLink link;
-  ifreq request = RequestFor(name_);
+  ifreq request = Request();
   if (ioctl(fd_, SIOCGIFFLAGS, &request) == 0) {
     link.up = (request.ifr_flags & IFF_UP) != 0 && (request.ifr_flags & IFF_RUNNING) != 0;
   }
   ethtool_cmd settings{};
   settings.cmd = ETHTOOL_GSET;
-  request = RequestFor(name_);
+  request = Request();
   request.ifr_data = reinterpret_cast<char*>(&settings);
   if (ioctl(fd_, SIOCETHTOOL, &request) == 0) {
     const uint32_t speed = ethtool_cmd_speed(&settings);
@@ -85,7 +86,7 @@ NetdevLink Netdev::Link() const {
 }
 
 absl::Status Netdev::SetUp(bool up) const {
-  ifreq request = RequestFor(name_);
+  ifreq request = Request();
   if (ioctl(fd_, SIOCGIFFLAGS, &request) != 0) {
     return PrivilegedCallStatus(errno, absl::StrCat("ioctl(SIOCGIFFLAGS, ", name_, ")"));
   }
@@ -96,20 +97,20 @@ absl::Status Netdev::SetUp(bool up) const {
 }
 
 absl::StatusOr<uint32_t> Netdev::Mtu() const {
-  ifreq request = RequestFor(name_);
+  ifreq request = Request();
   if (ioctl(fd_, SIOCGIFMTU, &request) == 0) return static_cast<uint32_t>(request.ifr_mtu);
   return PrivilegedCallStatus(errno, absl::StrCat("ioctl(SIOCGIFMTU, ", name_, ")"));
 }
 
 absl::Status Netdev::SetMtu(uint32_t mtu) const {
-  ifreq request = RequestFor(name_);
+  ifreq request = Request();
   request.ifr_mtu = static_cast<int>(mtu);
   if (ioctl(fd_, SIOCSIFMTU, &request) == 0) return absl::OkStatus();
   return PrivilegedCallStatus(errno, absl::StrCat("ioctl(SIOCSIFMTU, ", name_, ", ", mtu, ")"));
 }
 
 absl::StatusOr<rte_ether_addr> Netdev::Mac() const {
-  ifreq request = RequestFor(name_);
+  ifreq request = Request();
   if (ioctl(fd_, SIOCGIFHWADDR, &request) != 0) {
     return PrivilegedCallStatus(errno, absl::StrCat("ioctl(SIOCGIFHWADDR, ", name_, ")"));
   }
@@ -119,7 +120,7 @@ absl::StatusOr<rte_ether_addr> Netdev::Mac() const {
 }
 
 absl::Status Netdev::SetMac(const rte_ether_addr& mac) const {
-  ifreq request = RequestFor(name_);
+  ifreq request = Request();
   request.ifr_hwaddr.sa_family = ARPHRD_ETHER;
   std::memcpy(request.ifr_hwaddr.sa_data, mac.addr_bytes, sizeof(mac.addr_bytes));
   if (ioctl(fd_, SIOCSIFHWADDR, &request) == 0) return absl::OkStatus();

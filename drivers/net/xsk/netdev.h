@@ -9,6 +9,7 @@
 #ifndef PENSTOCK_DRIVERS_NET_XSK_NETDEV_H_
 #define PENSTOCK_DRIVERS_NET_XSK_NETDEV_H_
 
+#include <net/if.h>
 #include <rte_ether.h>
 
 #include <cstdint>
@@ -37,7 +38,9 @@ class Netdev {
   Netdev& operator=(Netdev&&) = delete;
   ~Netdev();
 
+  // As it was when it was opened: for messages.
   const std::string& name() const { return name_; }
+  bool Exists() const;
   uint32_t ifindex() const { return ifindex_; }
 
   // The queues that are in use now (ethtool's channels); one each where the driver does not say.
@@ -57,6 +60,7 @@ class Netdev {
  private:
   Netdev(std::string name, uint32_t ifindex, int fd)
       : name_(std::move(name)), ifindex_(ifindex), fd_(fd) {}
+  ifreq Request() const;
   absl::Status SetMembership(int type, const char* what, bool on, bool& state);
 
   std::string name_;

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "drivers/net/xsk/device.h"
 #include "drivers/net/xsk/log.h"
 
@@ -21,6 +23,11 @@ RxQueue* RxQueueOf(const rte_eth_dev* dev, uint16_t queue) {
 }
 TxQueueBase* TxQueueOf(const rte_eth_dev* dev, uint16_t queue) {
   return static_cast<TxQueueBase*>(dev->data->tx_queues[queue]);
+}
+
+absl::Status NotSetUp(absl::string_view direction, uint16_t queue) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(direction, " queue ", queue, " was not set up"));
 }
 
 void SetQueueStates(rte_eth_dev* dev, uint8_t state) {
@@ -48,7 +55,17 @@ int EthdevError(const XskDevice& device, const absl::Status& status) {
   }
 }
 
-int XskConfigure(rte_eth_dev*) { return 0; }
+int XskConfigure(rte_eth_dev* dev) {
+  XskDevice& device = DeviceOf(dev);
+  // ethdev makes 1500 of none, and shows it: then the interface's own stays, and is shown.
+  const uint32_t mtu = dev->data->dev_conf.rxmode.mtu;
+  if (mtu != RTE_ETHER_MTU) {
+    if (const int error = EthdevError(device, device.port.SetMtu(mtu)); error != 0) return error;
+  }
+  const std::lock_guard<std::mutex> lock(device.mutex);
+  FollowNetdev(device);
+  return 0;
+}
 
 int XskInfo(rte_eth_dev* dev, rte_eth_dev_info* info) {
   XskDevice& device = DeviceOf(dev);
@@ -110,13 +127,21 @@ int XskTxQueueSetup(rte_eth_dev* dev, uint16_t queue, uint16_t descriptors, unsi
 }
 
 void XskRxQueueRelease(rte_eth_dev* dev, uint16_t queue) {
-  delete RxQueueOf(dev, queue);
+  const RxQueue* const rx = RxQueueOf(dev, queue);
+  if (rx == nullptr) return;
+  const std::lock_guard<std::mutex> lock(DeviceOf(dev).mutex);
+  KeepRxCounts(DeviceOf(dev), queue, *rx);
   dev->data->rx_queues[queue] = nullptr;
+  delete rx;
 }
 
 void XskTxQueueRelease(rte_eth_dev* dev, uint16_t queue) {
-  delete TxQueueOf(dev, queue);
+  const TxQueueBase* const tx = TxQueueOf(dev, queue);
+  if (tx == nullptr) return;
+  const std::lock_guard<std::mutex> lock(DeviceOf(dev).mutex);
+  KeepTxCounts(DeviceOf(dev), queue, *tx);
   dev->data->tx_queues[queue] = nullptr;
+  delete tx;
 }
 
 // On a queue that was set up without MT_LOCKFREE, from the lcore that sends; on one with it, from
@@ -130,8 +155,14 @@ int XskStart(rte_eth_dev* dev) {
   XskDevice& device = DeviceOf(dev);
   std::vector<RxQueue*> rx;
   std::vector<TxQueueBase*> tx;
-  for (uint16_t i = 0; i < dev->data->nb_rx_queues; ++i) rx.push_back(RxQueueOf(dev, i));
-  for (uint16_t i = 0; i < dev->data->nb_tx_queues; ++i) tx.push_back(TxQueueOf(dev, i));
+  for (uint16_t i = 0; i < dev->data->nb_rx_queues; ++i) {
+    rx.push_back(RxQueueOf(dev, i));
+    if (rx.back() == nullptr) return EthdevError(device, NotSetUp("RX", i));
+  }
+  for (uint16_t i = 0; i < dev->data->nb_tx_queues; ++i) {
+    tx.push_back(TxQueueOf(dev, i));
+    if (tx.back() == nullptr) return EthdevError(device, NotSetUp("TX", i));
+  }
   {
     const std::lock_guard<std::mutex> lock(device.mutex);
     absl::Status status = device.port.Start(std::move(rx), std::move(tx));
@@ -140,6 +171,7 @@ int XskStart(rte_eth_dev* dev) {
       if (!status.ok()) device.port.Stop();
     }
     if (!status.ok()) return EthdevError(device, status);
+    FollowNetdev(device);
   }
   dev->tx_pkt_burst = TxBurstFor(*dev);
   XskLinkUpdate(dev, 0);

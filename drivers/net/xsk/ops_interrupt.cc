@@ -5,7 +5,11 @@
 // who waits sends nothing (see socket.h).
 
 #include <ethdev_driver.h>
+#include <rte_epoll.h>
 #include <rte_interrupts.h>
+#include <sys/epoll.h>
+
+#include <cerrno>
 
 #include "drivers/net/xsk/device.h"
 
@@ -36,8 +40,16 @@ void RemoveRxInterrupts(XskDevice& device) {
   rte_intr_nb_efd_set(device.interrupts, 0);
 }
 
-// The socket is readable as long as RX holds something: there is nothing to arm.
-int XskRxInterruptEnable(rte_eth_dev*, uint16_t) { return 0; }
+// EAL waits for edges, and a frame that is there already makes none. Setting the event once more
+// has the kernel look whether the socket is readable now. An application with an epoll of its own
+// waits as it likes.
+int XskRxInterruptEnable(rte_eth_dev* dev, uint16_t queue) {
+  rte_epoll_event* const event = rte_intr_elist_index_get(DeviceOf(dev).interrupts, queue);
+  if (event == nullptr || event->status == RTE_EPOLL_INVALID) return 0;
+  // Not by rte_epoll_ctl(), which forgets to say whose event it is when it modifies one.
+  epoll_event again{.events = event->epdata.event, .data = {.ptr = event}};
+  return epoll_ctl(event->epfd, EPOLL_CTL_MOD, event->fd, &again) == 0 ? 0 : -errno;
+}
 int XskRxInterruptDisable(rte_eth_dev*, uint16_t) { return 0; }
 
 }  // namespace penstock

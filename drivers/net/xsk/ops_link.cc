@@ -5,6 +5,8 @@
 
 #include <ethdev_driver.h>
 
+#include <algorithm>
+
 #include "drivers/net/xsk/device.h"
 #include "drivers/net/xsk/log.h"
 
@@ -39,7 +41,11 @@ int XskMtuSet(rte_eth_dev* dev, uint16_t mtu) {
 }
 
 int XskMacSet(rte_eth_dev* dev, rte_ether_addr* mac) {
+  // ethdev replays what it has at each start, and hands over its own copy. The interface has kept
+  // its address, and if somebody has changed it since, that one counts.
+  if (mac == dev->data->mac_addrs) return 0;
   XskDevice& device = DeviceOf(dev);
+  const std::lock_guard<std::mutex> lock(device.mutex);
   return EthdevError(device, device.port.SetMac(*mac));
 }
 
@@ -66,10 +72,24 @@ int XskAllMulticastDisable(rte_eth_dev* dev) {
   return EthdevError(device, device.port.netdev().SetAllMulticast(false));
 }
 
+void FollowNetdev(XskDevice& device) {
+  rte_eth_dev_data& data = *device.dev.data;
+  const absl::StatusOr<uint32_t> mtu = device.port.netdev().Mtu();
+  if (mtu.ok()) {
+    device.port.NoteMtu(*mtu);
+    data.mtu = static_cast<uint16_t>(std::min<uint32_t>(*mtu, UINT16_MAX));
+  }
+  const absl::StatusOr<rte_ether_addr> mac = device.port.netdev().Mac();
+  if (!mac.ok()) return;
+  data.mac_addrs[0] = *mac;
+  EthdevError(device, device.port.NoteMac(*mac));
+}
+
 void XskOnLinkEvent(XskDevice& device, LinkEvents::Event event) {
   if (device.port.removed()) return;
   rte_eth_dev* const dev = &device.dev;
-  if (event == LinkEvents::Event::kRemoved) {
+  // The message of its removal may be among those that were lost.
+  if (event == LinkEvents::Event::kRemoved || !device.port.netdev().Exists()) {
     device.port.NoteRemoved();
     XskLog(RTE_LOG_WARNING, device.port.name(), ": interface ", device.port.netdev_name(),
            " was removed");
@@ -80,8 +100,10 @@ void XskOnLinkEvent(XskDevice& device, LinkEvents::Event event) {
     rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_RMV, nullptr);
     return;
   }
-  const absl::StatusOr<uint32_t> mtu = device.port.netdev().Mtu();
-  if (mtu.ok()) device.port.NoteMtu(*mtu);
+  {
+    const std::lock_guard<std::mutex> lock(device.mutex);
+    FollowNetdev(device);
+  }
   // 0: the link changed.
   if (XskLinkUpdate(dev, 0) == 0 && dev->data->dev_conf.intr_conf.lsc != 0) {
     rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, nullptr);

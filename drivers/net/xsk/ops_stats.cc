@@ -21,39 +21,55 @@ TxQueueBase* TxQueueOf(const rte_eth_dev* dev, uint16_t queue) {
   return static_cast<TxQueueBase*>(dev->data->tx_queues[queue]);
 }
 
-// Since the queues were set up.
+// A queue's counts go with it when it is released. Those of the kernel are the port's.
+void AddRx(uint16_t queue, const RxCounters& counters, rte_eth_stats& sum) {
+  sum.ipackets += counters.packets.value();
+  sum.ibytes += counters.bytes.value();
+  sum.rx_nombuf += counters.no_mbuf.value();
+  sum.ierrors += counters.bad_address.value() + counters.too_long.value();
+  if (queue >= RTE_ETHDEV_QUEUE_STAT_CNTRS) return;
+  sum.q_ipackets[queue] += counters.packets.value();
+  sum.q_ibytes[queue] += counters.bytes.value();
+}
+
+void AddTx(uint16_t queue, const TxTotals& totals, rte_eth_stats& sum) {
+  // What the kernel took and dropped was not sent, nor was what it never took. It does not say
+  // which frame it dropped: their bytes stay in the sum.
+  const uint64_t sent = totals.packets - std::min(totals.packets, totals.dropped + totals.unsent);
+  const uint64_t bytes = totals.bytes - std::min(totals.bytes, totals.unsent_bytes);
+  sum.opackets += sent;
+  sum.obytes += bytes;
+  sum.oerrors +=
+      totals.dropped + totals.unsent + totals.invalid + totals.too_long + totals.in_flight_twice;
+  if (queue >= RTE_ETHDEV_QUEUE_STAT_CNTRS) return;
+  sum.q_opackets[queue] += sent;
+  sum.q_obytes[queue] += bytes;
+}
+
+void AddKernel(uint16_t queue, const XdpStatistics& kernel, rte_eth_stats& sum) {
+  // Without room in RX, or without a chunk in FILL.
+  sum.imissed += kernel.rx_dropped + kernel.rx_ring_full;
+  // Taken by us, refused by the kernel: a packet each, unless it was of several descriptors.
+  const uint64_t refused = std::min(kernel.tx_invalid_descs, sum.opackets);
+  sum.opackets -= refused;
+  sum.oerrors += kernel.tx_invalid_descs;
+  if (queue >= RTE_ETHDEV_QUEUE_STAT_CNTRS) return;
+  sum.q_errors[queue] += kernel.rx_dropped + kernel.rx_ring_full;
+  sum.q_opackets[queue] -= std::min(kernel.tx_invalid_descs, sum.q_opackets[queue]);
+}
+
+// Since the port exists.
 rte_eth_stats CountAll(const rte_eth_dev* dev) {
-  XskPort& port = DeviceOf(dev).port;
-  rte_eth_stats sum{};
+  const XskDevice& device = DeviceOf(dev);
+  rte_eth_stats sum = device.past;
   for (uint16_t i = 0; i < dev->data->nb_rx_queues; ++i) {
-    const RxQueue* const queue = RxQueueOf(dev, i);
-    if (queue == nullptr) continue;
-    const RxCounters& counters = queue->counters();
-    sum.ipackets += counters.packets.value();
-    sum.ibytes += counters.bytes.value();
-    sum.rx_nombuf += counters.no_mbuf.value();
-    sum.ierrors += counters.bad_address.value() + counters.too_long.value();
-    // Without room in RX, or without a chunk in FILL.
-    const XdpStatistics kernel = port.KernelCounts(i);
-    sum.imissed += kernel.rx_dropped + kernel.rx_ring_full;
-    if (i >= RTE_ETHDEV_QUEUE_STAT_CNTRS) continue;
-    sum.q_ipackets[i] = counters.packets.value();
-    sum.q_ibytes[i] = counters.bytes.value();
-    sum.q_errors[i] = kernel.rx_dropped + kernel.rx_ring_full;
+    if (const RxQueue* const queue = RxQueueOf(dev, i)) AddRx(i, queue->counters(), sum);
   }
   for (uint16_t i = 0; i < dev->data->nb_tx_queues; ++i) {
-    const TxQueueBase* const queue = TxQueueOf(dev, i);
-    if (queue == nullptr) continue;
-    const TxTotals totals = queue->Totals();
-    // What the kernel took and dropped was not sent, nor was what it never took.
-    const uint64_t sent = totals.packets - totals.dropped - totals.unsent;
-    sum.opackets += sent;
-    sum.obytes += totals.bytes;
-    sum.oerrors +=
-        totals.dropped + totals.unsent + totals.invalid + totals.too_long + totals.in_flight_twice;
-    if (i >= RTE_ETHDEV_QUEUE_STAT_CNTRS) continue;
-    sum.q_opackets[i] = sent;
-    sum.q_obytes[i] = totals.bytes;
+    if (const TxQueueBase* const queue = TxQueueOf(dev, i)) AddTx(i, queue->Totals(), sum);
+  }
+  for (uint16_t i = 0; i < device.port.MostQueues(); ++i) {
+    AddKernel(i, device.port.KernelCounts(i), sum);
   }
   return sum;
 }
@@ -71,10 +87,34 @@ std::vector<Xstat> AllXstats(const rte_eth_dev* dev) {
       AppendTxXstats(i, queue->Totals(), queue->shared(), port.KernelCounts(i), all);
     }
   }
+  for (Xstat& stat : all) {
+    const auto past = DeviceOf(dev).xpast.find(stat.name);
+    if (past != DeviceOf(dev).xpast.end()) stat.value += past->second;
+  }
   return all;
 }
 
+void KeepXstats(const std::vector<Xstat>& stats, XskDevice& device) {
+  for (const Xstat& stat : stats) {
+    if (stat.resets) device.xpast[stat.name] += stat.value;
+  }
+}
+
 }  // namespace
+
+void KeepRxCounts(XskDevice& device, uint16_t index, const RxQueue& queue) {
+  std::vector<Xstat> stats;
+  AppendRxXstats(index, queue.counters(), {}, stats);
+  KeepXstats(stats, device);
+  AddRx(index, queue.counters(), device.past);
+}
+
+void KeepTxCounts(XskDevice& device, uint16_t index, const TxQueueBase& queue) {
+  std::vector<Xstat> stats;
+  AppendTxXstats(index, queue.Totals(), queue.shared(), {}, stats);
+  KeepXstats(stats, device);
+  AddTx(index, queue.Totals(), device.past);
+}
 
 int XskStats(rte_eth_dev* dev, rte_eth_stats* stats) {
   XskDevice& device = DeviceOf(dev);
@@ -145,13 +185,16 @@ int XskXstatsReset(rte_eth_dev* dev) {
 
 // `show port info` prints it as the firmware's version, which a socket has none of.
 int XskVersion(rte_eth_dev* dev, char* text, size_t size) {
-  const std::string summary = DeviceOf(dev).port.Summary();
+  XskDevice& device = DeviceOf(dev);
+  const std::lock_guard<std::mutex> lock(device.mutex);
+  const std::string summary = device.port.Summary();
   if (size < summary.size() + 1) return static_cast<int>(summary.size() + 1);
   snprintf(text, size, "%s", summary.c_str());
   return 0;
 }
 
 void XskRxQueueInfo(rte_eth_dev* dev, uint16_t queue, rte_eth_rxq_info* info) {
+  const std::lock_guard<std::mutex> lock(DeviceOf(dev).mutex);
   const RxQueue* const rx = RxQueueOf(dev, queue);
   if (rx == nullptr) return;
   info->mp = rx->umem()->pool();
@@ -161,6 +204,7 @@ void XskRxQueueInfo(rte_eth_dev* dev, uint16_t queue, rte_eth_rxq_info* info) {
 }
 
 void XskTxQueueInfo(rte_eth_dev* dev, uint16_t queue, rte_eth_txq_info* info) {
+  const std::lock_guard<std::mutex> lock(DeviceOf(dev).mutex);
   const TxQueueBase* const tx = TxQueueOf(dev, queue);
   if (tx == nullptr) return;
   info->nb_desc = tx->settings().descriptors;
@@ -169,13 +213,17 @@ void XskTxQueueInfo(rte_eth_dev* dev, uint16_t queue, rte_eth_txq_info* info) {
 }
 
 int XskRxMode(rte_eth_dev* dev, uint16_t, rte_eth_burst_mode* mode) {
-  snprintf(mode->info, sizeof(mode->info), "%s", DeviceOf(dev).port.Summary().c_str());
+  XskDevice& device = DeviceOf(dev);
+  const std::lock_guard<std::mutex> lock(device.mutex);
+  snprintf(mode->info, sizeof(mode->info), "%s", device.port.Summary().c_str());
   return 0;
 }
 
 int XskTxMode(rte_eth_dev* dev, uint16_t queue, rte_eth_burst_mode* mode) {
+  XskDevice& device = DeviceOf(dev);
+  const std::lock_guard<std::mutex> lock(device.mutex);
   const TxQueueBase* const tx = TxQueueOf(dev, queue);
-  snprintf(mode->info, sizeof(mode->info), "%s%s", DeviceOf(dev).port.Summary().c_str(),
+  snprintf(mode->info, sizeof(mode->info), "%s%s", device.port.Summary().c_str(),
            tx != nullptr && tx->shared() ? ", shared" : ", exclusive");
   return 0;
 }

@@ -56,7 +56,8 @@ uint16_t XskPort::MaxTxQueues() const {
 }
 
 absl::StatusOr<std::shared_ptr<Umem>> XskPort::UmemOf(rte_mempool& pool) {
-  if (std::shared_ptr<Umem> known = umems_[&pool].lock()) return known;
+  std::shared_ptr<Umem> known = umems_[&pool].lock();
+  if (known != nullptr && known->IsOf(pool)) return known;
   PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<Umem> umem, Umem::Create(pool));
   umems_[&pool] = umem;
   return umem;
@@ -100,7 +101,9 @@ absl::StatusOr<std::unique_ptr<TxQueueBase>> XskPort::MakeTxQueue(const QueueReq
       .descriptors = request.descriptors,
       .free_threshold = request.free_threshold != 0 ? request.free_threshold : warm,
       .holder = static_cast<uint8_t>(kFirstTxHolder + request.queue),
-      .inline_completion = options_.inline_completion,
+      .inline_completion = request.free_threshold == 0
+                               ? options_.inline_completion
+                               : request.free_threshold + 1 == request.descriptors,
       .budget = options_.budget};
   if (request.mt_lockfree) return std::make_unique<TxQueue<Shared>>(settings);
   if (options_.check_owner) return std::make_unique<TxQueue<Checked>>(settings);
@@ -144,12 +147,30 @@ absl::Status XskPort::CheckMtu() const {
   return absl::OkStatus();
 }
 
+// Queues may have been taken away since the port was configured (ethtool -L); the kernel lets a
+// socket on a queue beyond those that send be opened, and never sends from it.
+absl::Status XskPort::CheckQueues() const {
+  if (removed_ || !netdev_.Exists()) {
+    return absl::NotFoundError(absl::StrCat("interface ", netdev_.name(), " was removed"));
+  }
+  const NetdevChannels there = netdev_.Channels();
+  if (options_.start_queue + rx_.size() <= there.rx &&
+      options_.start_queue + tx_.size() <= there.tx) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(rx_.size(), " RX and ", tx_.size(), " TX queues from ", options_.start_queue,
+                   " on: ", netdev_.name(), " has only ", there.rx, " and ", there.tx,
+                   " in use now; 'ethtool -L' gives it more, or configure fewer (--rxq, --txq)"));
+}
+
 absl::Status XskPort::Start(std::vector<RxQueue*> rx, std::vector<TxQueueBase*> tx) {
   rx_ = std::move(rx);
   tx_ = std::move(tx);
   started_ = true;
   absl::Cleanup undo = [this] { Stop(); };
   segments_ = kernel_has_segments_;
+  PENSTOCK_RETURN_IF_ERROR(CheckQueues());
   PENSTOCK_ASSIGN_OR_RETURN(const uint32_t mtu, netdev_.Mtu());
   NoteMtu(mtu);
   sockets_.resize(std::max(rx_.size(), tx_.size()));
@@ -193,9 +214,9 @@ absl::Status XskPort::OpenQueue(size_t queue) {
                                      .sndbuf_bytes = std::min(sndbuf, 1u << 30)};
   PENSTOCK_ASSIGN_OR_RETURN(sockets_[queue], OpenSockets(settings, umem->hugepages()));
   if (tx != nullptr) {
-    tx->Attach(*sockets_[queue], umem, zero_copy_, segments_, max_frame_bytes_);
+    tx->Attach(*sockets_[queue], umem, segments_, max_frame_bytes_, removed_);
   }
-  return rx != nullptr ? rx->Attach(*sockets_[queue], zero_copy_) : absl::OkStatus();
+  return rx != nullptr ? rx->Attach(*sockets_[queue]) : absl::OkStatus();
 }
 
 // Zero-copy where it was asked for, or where it may help and the device has it: binding is the one
@@ -211,7 +232,6 @@ absl::StatusOr<std::unique_ptr<QueueSockets>> XskPort::OpenSockets(QueueSockets:
       settings.segments = segments;
       absl::StatusOr<std::unique_ptr<QueueSockets>> sockets = QueueSockets::Open(settings);
       if (sockets.ok()) {
-        zero_copy_ = true;
         segments_ = segments;
         return sockets;
       }
@@ -223,18 +243,19 @@ absl::StatusOr<std::unique_ptr<QueueSockets>> XskPort::OpenSockets(QueueSockets:
   }
   settings.zero_copy = false;
   settings.segments = segments_;
-  zero_copy_ = false;
   return QueueSockets::Open(settings);
 }
 
 absl::Status XskPort::AttachProgram() {
   PENSTOCK_ASSIGN_OR_RETURN(const rte_ether_addr mac, netdev_.Mac());
+  const uint32_t queues = options_.start_queue + static_cast<uint32_t>(rx_.size());
   PENSTOCK_ASSIGN_OR_RETURN(program_, XdpProgramLink::Load({.interface = netdev_.name(),
                                                             .ifindex = netdev_.ifindex(),
                                                             .mode = options_.attach,
                                                             .filter = &options_.filter,
                                                             .file = options_.program_file,
-                                                            .mac = mac}));
+                                                            .mac = mac,
+                                                            .queues = queues}));
   for (size_t queue = 0; queue < rx_.size(); ++queue) {
     PENSTOCK_RETURN_IF_ERROR(program_->SetSocket(
         options_.start_queue + static_cast<uint32_t>(queue), sockets_[queue]->rx_fd()));
@@ -253,9 +274,10 @@ void XskPort::Stop() {
   for (size_t queue = 0; queue < sockets_.size(); ++queue) {
     if (sockets_[queue] == nullptr) continue;
     kernel_counts_[queue].Add(sockets_[queue]->Statistics());
+    const bool zero_copy = sockets_[queue]->zero_copy();
     sockets_[queue].reset();
     // A device may still write into chunks until the kernel has taken the queue from it.
-    if (zero_copy_) {
+    if (zero_copy) {
       WaitUntilReleased(netdev_.ifindex(), options_.start_queue + static_cast<uint32_t>(queue));
     }
   }
@@ -279,6 +301,10 @@ absl::Status XskPort::SetMtu(uint32_t mtu) {
 
 absl::Status XskPort::SetMac(const rte_ether_addr& mac) {
   PENSTOCK_RETURN_IF_ERROR(netdev_.SetMac(mac));
+  return NoteMac(mac);
+}
+
+absl::Status XskPort::NoteMac(const rte_ether_addr& mac) {
   return program_ != nullptr ? program_->SetMac(mac) : absl::OkStatus();
 }
 
@@ -295,13 +321,18 @@ XdpStatistics XskPort::KernelCounts(uint16_t queue) const {
   return counts;
 }
 
+bool XskPort::zero_copy() const {
+  return std::ranges::all_of(sockets_, [](const auto& sockets) { return sockets->zero_copy(); });
+}
+
 std::string XskPort::Summary() const {
   if (!started_) return "stopped";
   std::string text(program_ == nullptr ? "no-rx" : program_->native() ? "native" : "skb");
-  absl::StrAppend(&text, zero_copy_ ? " zerocopy" : " copy");
+  absl::StrAppend(&text, zero_copy() ? " zerocopy" : " copy");
   if (tx_.empty()) return text;
-  if (!tx_.front()->has_budget()) return text + (zero_copy_ ? "" : " budget 32");
-  return text + (options_.budget == 0 ? " budget auto" : absl::StrCat(" budget ", options_.budget));
+  if (!tx_.front()->has_budget()) return text + (zero_copy() ? "" : " budget 32");
+  const uint32_t fixed = tx_.front()->fixed_budget();
+  return text + (fixed == 0 ? " budget auto" : absl::StrCat(" budget ", fixed));
 }
 
 void XskPort::SayWhatWasChosen() const {
@@ -309,7 +340,8 @@ void XskPort::SayWhatWasChosen() const {
          " RX and ", tx_.size(), " TX queues from ", options_.start_queue, ", packets of ",
          segments_ ? "several buffers" : "one buffer", ", takes ",
          options_.program_file.empty() ? options_.filter.text : options_.program_file);
-  if (!tx_.empty() && !zero_copy_ && !tx_.front()->has_budget()) {
+  static std::atomic<bool> said_budget{false};  // of the kernel, not of a port
+  if (!tx_.empty() && !zero_copy() && !tx_.front()->has_budget() && !said_budget.exchange(true)) {
     XskLog(RTE_LOG_NOTICE, name_,
            ": this kernel has no XDP_MAX_TX_SKB_BUDGET (6.17): 32 packets per "
            "send call");

@@ -60,9 +60,11 @@ class XskPort {
   struct QueueRequest {
     uint16_t queue = 0;
     uint16_t descriptors = 0;
-    bool scatter = false;         // RX
-    bool mt_lockfree = false;     // TX: of the effective offloads
-    uint16_t free_threshold = 0;  // TX: 0 for the driver's own
+    bool scatter = false;      // RX
+    bool mt_lockfree = false;  // TX: of the effective offloads
+    // TX: 0 for the driver's own, and for what the devarg completion= says; of all descriptors but
+    // one, each burst reaps.
+    uint16_t free_threshold = 0;
   };
   absl::StatusOr<std::unique_ptr<RxQueue>> MakeRxQueue(const QueueRequest& request,
                                                        rte_mempool& pool);
@@ -76,6 +78,8 @@ class XskPort {
 
   absl::Status SetMtu(uint32_t mtu);
   absl::Status SetMac(const rte_ether_addr& mac);
+  // The interface says what its address is now: the filter's dst-mac means that one.
+  absl::Status NoteMac(const rte_ether_addr& mac);
   // The interface says what its MTU is now.
   void NoteMtu(uint32_t mtu) { max_frame_bytes_ = mtu + kFrameOverheadBytes; }
   void NoteRemoved() { removed_ = true; }
@@ -85,11 +89,14 @@ class XskPort {
   int RxFd(uint16_t queue) const;
   // Those of a started queue.
   const QueueSockets& sockets(uint16_t queue) const { return *sockets_[queue]; }
+  // So many queues it has had at a time.
+  uint16_t MostQueues() const { return static_cast<uint16_t>(kernel_counts_.size()); }
   // The kernel's counts of the sockets of a queue since the port exists.
   XdpStatistics KernelCounts(uint16_t queue) const;
   // "native copy budget auto", of at most 31 characters; "stopped" before.
   std::string Summary() const;
-  bool zero_copy() const { return zero_copy_; }
+  // Whether all its queues are. While started.
+  bool zero_copy() const;
 
  private:
   absl::StatusOr<std::shared_ptr<Umem>> UmemOf(rte_mempool& pool);
@@ -98,6 +105,7 @@ class XskPort {
   absl::StatusOr<std::unique_ptr<QueueSockets>> OpenSockets(QueueSockets::Settings settings,
                                                             bool try_zero_copy);
   absl::Status AttachProgram();
+  absl::Status CheckQueues() const;
   absl::Status CheckMtu() const;
   void SayWhatWasChosen() const;
 
@@ -112,7 +120,6 @@ class XskPort {
   std::atomic<bool> removed_{false};
 
   bool started_ = false;
-  bool zero_copy_ = false;
   bool segments_ = false;
   std::vector<RxQueue*> rx_;
   std::vector<TxQueueBase*> tx_;

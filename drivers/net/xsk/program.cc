@@ -27,6 +27,8 @@
 namespace penstock {
 namespace {
 
+constexpr char kMapName[] = "xsks_map";
+
 // libbpf's own lines explain why a program was refused. They go where DPDK's do.
 int LogLibbpf(libbpf_print_level level, const char* format, va_list arguments) {
   if (level == LIBBPF_DEBUG) return 0;
@@ -61,6 +63,19 @@ absl::StatusOr<std::unique_ptr<XdpProgramLink>> XdpProgramLink::Load(const Setti
   return program;
 }
 
+// The map has to be one that sockets go into, and have room for the last queue.
+absl::Status XdpProgramLink::PrepareMap(absl::string_view name) {
+  bpf_map* const map = bpf_object__find_map_by_name(object_, kMapName);
+  if (map == nullptr || bpf_map__type(map) != BPF_MAP_TYPE_XSKMAP) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " has no map named ", kMapName, " of type BPF_MAP_TYPE_XSKMAP"));
+  }
+  if (bpf_map__max_entries(map) >= settings_.queues) return absl::OkStatus();
+  const int error = bpf_map__set_max_entries(map, settings_.queues);
+  if (error == 0) return absl::OkStatus();
+  return ErrnoStatus(error, absl::StrCat("bpf_map__set_max_entries(", kMapName, ")"));
+}
+
 absl::Status XdpProgramLink::Open() {
   const bool own = settings_.file.empty();
   const std::string name = own ? "the driver's XDP program" : settings_.file;
@@ -74,7 +89,12 @@ absl::Status XdpProgramLink::Open() {
     if (program == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat(name, " contains no program"));
     }
+    if (bpf_object__next_program(object_, program) != nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " contains several programs, and it is not said which; keep one"));
+    }
     bpf_program__set_type(program, BPF_PROG_TYPE_XDP);
+    PENSTOCK_RETURN_IF_ERROR(PrepareMap(name));
     if (own) {
       bpf_map* const rules = MapOfSection(object_, ".rodata");
       const xsk_filter_config& config = settings_.filter->config;
@@ -96,11 +116,7 @@ absl::Status XdpProgramLink::Open() {
   if (object_ == nullptr) {
     return PrivilegedCallStatus(error, absl::StrCat("bpf_object__load(", name, ")"));
   }
-  map_fd_ = bpf_object__find_map_fd_by_name(object_, "xsks_map");
-  if (map_fd_ < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " has no map named xsks_map, of type BPF_MAP_TYPE_XSKMAP"));
-  }
+  map_fd_ = bpf_object__find_map_fd_by_name(object_, kMapName);
   return own ? SetMac(settings_.mac) : absl::OkStatus();
 }
 

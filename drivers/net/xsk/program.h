@@ -30,6 +30,7 @@ class XdpProgramLink {
     const FilterRules* filter = nullptr;  // of the driver's own program
     std::string file;                     // a program of the user's; empty: the driver's own
     rte_ether_addr mac{};
+    uint32_t queues = 0;  // those of the interface that may be given a socket: 0 … queues − 1
   };
 
   // Loads; nothing is attached yet, so that no frame is lost before the sockets are in the map. A
@@ -45,7 +46,6 @@ class XdpProgramLink {
   // that is in the way.
   absl::Status Attach();
   void Detach();
-  bool attached() const { return link_fd_ >= 0; }
   bool native() const { return native_; }
 
   // The MAC address that the rule dst-mac means.
@@ -54,10 +54,10 @@ class XdpProgramLink {
  private:
   explicit XdpProgramLink(const Settings& settings) : settings_(settings) {}
   absl::Status Open();
+  absl::Status PrepareMap(absl::string_view name);
   int TryAttach(uint32_t flags);
 
   Settings settings_;
-  FilterRules filter_;
   bpf_object* object_ = nullptr;
   int program_fd_ = -1;
   int map_fd_ = -1;

@@ -14,9 +14,10 @@
 
 namespace penstock {
 
-absl::Status RxQueue::Attach(const QueueSockets& sockets, bool zero_copy) {
+absl::Status RxQueue::Attach(const QueueSockets& sockets) {
   fd_ = sockets.rx_fd();
-  zero_copy_ = zero_copy;
+  zero_copy_ = sockets.zero_copy();
+  needs_wake_ = zero_copy_ || settings_.busy_poll;
   taken_ = 0;
   rx_.emplace(sockets.rx());
   fill_.emplace(sockets.fill(), settings_.descriptors);
@@ -40,8 +41,9 @@ void RxQueue::Detach() {
   });
 }
 
-uint16_t RxQueue::Burst(rte_mbuf** mbufs, uint16_t n) noexcept {
+uint16_t RxQueue::Receive(rte_mbuf** mbufs, uint16_t n) noexcept {
   std::array<xdp_desc, kBatch> descriptors;
+  const ChunkMap chunks = *umem_;
   uint16_t received = 0;
   uint64_t bytes = 0;
   while (received < n) {
@@ -53,16 +55,18 @@ uint16_t RxQueue::Burst(rte_mbuf** mbufs, uint16_t n) noexcept {
     }
     for (uint32_t i = 0; i < count; ++i) {
       if (i + 4 < count) {
-        rte_prefetch0(
-            umem_->MbufOf(Umem::ChunkOfAddress(descriptors[i + 4].addr) % umem_->bytes()));
+        chunks.Prefetch(ChunkMap::ChunkOfAddress(descriptors[i + 4].addr));
       }
-      rte_mbuf* mbuf = Accept(descriptors[i]);
+      rte_mbuf* mbuf = Accept(descriptors[i], chunks);
       if (unlikely(mbuf == nullptr)) continue;
       const bool goes_on = (descriptors[i].options & XDP_PKT_CONTD) != 0;
       if (unlikely(goes_on || chain_ != nullptr)) {
         mbuf = Chain(mbuf, goes_on);
         if (mbuf == nullptr) continue;
       }
+      // The kernel may have written it on another processor. Nearly every application reads the
+      // headers, and by the time it comes to them they are here.
+      rte_prefetch0(rte_pktmbuf_mtod(mbuf, const void*));
       bytes += mbuf->pkt_len;
       mbufs[received++] = mbuf;
     }
@@ -77,17 +81,17 @@ uint16_t RxQueue::Burst(rte_mbuf** mbufs, uint16_t n) noexcept {
 }
 
 // The mbuf of a descriptor; null if the kernel had no right to it.
-rte_mbuf* RxQueue::Accept(const xdp_desc& descriptor) noexcept {
-  const uint64_t chunk = Umem::ChunkOfAddress(descriptor.addr);
-  if (unlikely(!umem_->IsChunk(chunk) ||
-               !umem_->in_flight().Clear<Exclusive>(umem_->IndexOf(chunk), settings_.holder))) {
+inline rte_mbuf* RxQueue::Accept(const xdp_desc& descriptor, const ChunkMap& chunks) noexcept {
+  const uint64_t chunk = ChunkMap::ChunkOfAddress(descriptor.addr);
+  if (unlikely(!chunks.IsChunk(chunk) ||
+               !umem_->in_flight().Clear<Exclusive>(chunks.IndexOf(chunk), settings_.holder))) {
     counters_.bad_address.Add(1);
     return nullptr;
   }
   ++taken_;
   // As it came from the mempool: one reference, one segment, nothing behind it.
-  rte_mbuf* const mbuf = umem_->MbufOf(chunk);
-  mbuf->data_off = umem_->DataOffOf(descriptor.addr);
+  rte_mbuf* const mbuf = chunks.MbufOf(chunk);
+  mbuf->data_off = chunks.DataOffOf(descriptor.addr);
   mbuf->port = settings_.port;
   mbuf->ol_flags = 0;
   mbuf->packet_type = 0;
@@ -115,21 +119,30 @@ rte_mbuf* RxQueue::Chain(rte_mbuf* mbuf, bool goes_on) noexcept {
   return nullptr;
 }
 
+// A mempool that has run short is not empty: half as many, a quarter, … are tried.
+uint32_t RxQueue::GetSome(void** mbufs, uint32_t n) noexcept {
+  while (n != 0 && rte_mempool_get_bulk(umem_->pool(), mbufs, n) != 0) n /= 2;
+  return n;
+}
+
 // Gives the kernel mbufs for those that came back, once there are `at_least` of them.
 void RxQueue::Refill(uint32_t at_least) noexcept {
   std::array<void*, kBatch> mbufs;
   std::array<uint64_t, kBatch> chunks;
-  while (settings_.descriptors - (fill_->claimed() - taken_) >= at_least) {
-    const uint32_t n = fill_->Reserve(kBatch, taken_);
+  const ChunkMap map = *umem_;
+  while (Missing() >= at_least) {
+    uint32_t n = fill_->Reserve(kBatch, taken_);
     if (n == 0) return;
     if (unlikely(rte_mempool_get_bulk(umem_->pool(), mbufs.data(), n) != 0)) {
-      fill_->Cancel(n);
       counters_.no_mbuf.Add(1);
-      return;
+      const uint32_t some = GetSome(mbufs.data(), n / 2);
+      fill_->Cancel(n - some);
+      if (some == 0) return;
+      n = some;
     }
     for (uint32_t i = 0; i < n; ++i) {
-      chunks[i] = umem_->ChunkOf(static_cast<rte_mbuf*>(mbufs[i]));
-      umem_->in_flight().Mark(umem_->IndexOf(chunks[i]), settings_.holder);
+      chunks[i] = map.ChunkOf(static_cast<rte_mbuf*>(mbufs[i]));
+      umem_->in_flight().Mark(map.IndexOf(chunks[i]), settings_.holder);
     }
     fill_->Publish(chunks.data(), n);
   }

@@ -10,6 +10,7 @@
 #ifndef PENSTOCK_DRIVERS_NET_XSK_RX_QUEUE_H_
 #define PENSTOCK_DRIVERS_NET_XSK_RX_QUEUE_H_
 
+#include <rte_branch_prediction.h>
 #include <rte_mbuf.h>
 
 #include <algorithm>
@@ -54,28 +55,41 @@ class PENSTOCK_CACHE_ALIGNED RxQueue {
   const RxCounters& counters() const noexcept { return counters_; }
 
   // Fills FILL. ResourceExhausted if the mempool has not got so many. The sockets outlive Detach.
-  absl::Status Attach(const QueueSockets& sockets, bool zero_copy);
+  absl::Status Attach(const QueueSockets& sockets);
   // After the sockets are closed: all mbufs go back to the mempool.
   void Detach();
   bool attached() const noexcept { return rx_.has_value(); }
 
-  uint16_t Burst(rte_mbuf** mbufs, uint16_t n) noexcept;
+  uint16_t Burst(rte_mbuf** mbufs, uint16_t n) noexcept {
+    // Most polls find nothing, and are all that an lcore does when nothing comes: no call, no
+    // stack.
+    if (rx_->Ready() == 0 && !needs_wake_) {
+      if (unlikely(Missing() >= refill_at_)) Refill(refill_at_);
+      return 0;
+    }
+    return Receive(mbufs, n);
+  }
   // Frames that are there. Any thread, as far as a number goes.
   uint32_t Ready() const noexcept { return rx_ ? rx_->Ready() : 0; }
 
  private:
   static constexpr uint32_t kBatch = 64;
 
-  rte_mbuf* Accept(const xdp_desc& descriptor) noexcept;
+  uint16_t Receive(rte_mbuf** mbufs, uint16_t n) noexcept;
+  rte_mbuf* Accept(const xdp_desc& descriptor, const ChunkMap& chunks) noexcept;
   rte_mbuf* Chain(rte_mbuf* mbuf, bool goes_on) noexcept;
+  uint32_t GetSome(void** mbufs, uint32_t n) noexcept;
   void Refill(uint32_t at_least) noexcept;
   void Wake() const noexcept;
+  // mbufs that FILL lacks.
+  uint32_t Missing() const noexcept { return settings_.descriptors - (fill_->claimed() - taken_); }
 
   const Settings settings_;
   const std::shared_ptr<Umem> umem_;
   const uint32_t refill_at_;  // so many at least, to go to the mempool seldom
   int fd_ = -1;
   bool zero_copy_ = false;
+  bool needs_wake_ = false;    // the kernel may wait for a call when nothing comes
   uint32_t taken_ = 0;         // descriptors taken out of RX and believed
   rte_mbuf* chain_ = nullptr;  // a packet whose last buffer has not come yet
   rte_mbuf* chain_tail_ = nullptr;

@@ -91,6 +91,7 @@ absl::StatusOr<std::unique_ptr<QueueSockets>> QueueSockets::Open(const Settings&
   const absl::Time deadline = absl::Now() + kReleasePatience;
   for (;;) {
     std::unique_ptr<QueueSockets> sockets(new QueueSockets);
+    sockets->zero_copy_ = settings.zero_copy;
     absl::Status status = sockets->OpenOwner(settings);
     if (status.ok() && settings.rx_size != 0 && settings.tx_size != 0) {
       status = sockets->OpenSharer(settings);

@@ -64,6 +64,7 @@ class QueueSockets {
 
   int rx_fd() const noexcept { return rx_fd_; }  // -1 where there is none
   int tx_fd() const noexcept { return tx_fd_; }
+  bool zero_copy() const noexcept { return zero_copy_; }
   const RingMemory<xdp_desc>& rx() const noexcept { return rx_; }
   const RingMemory<xdp_desc>& tx() const noexcept { return tx_; }
   const RingMemory<uint64_t>& fill() const noexcept { return fill_; }
@@ -92,6 +93,7 @@ class QueueSockets {
   int sharer_fd_ = -1;
   int rx_fd_ = -1;
   int tx_fd_ = -1;
+  bool zero_copy_ = false;
   bool busy_ = false;  // bind failed because the queue is in use
   std::vector<Mapping> mappings_;
   RingMemory<xdp_desc> rx_, tx_;

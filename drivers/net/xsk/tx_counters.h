@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "lib/ring/ownership.h"
+#include "lib/ring/send_sizes.h"
 
 namespace penstock {
 
@@ -27,7 +28,7 @@ enum class SendResult {
 };
 inline constexpr size_t kSendResults = static_cast<size_t>(SendResult::kCount);
 
-// Packets taken by one call: 0, 1, 2–3, 4–7, … 512 and more.
+// Descriptors taken by one call: 0, 1, 2–3, 4–7, … 512 and more.
 inline constexpr size_t kSendSizes = 11;
 constexpr size_t SendSizeBucket(uint32_t packets) noexcept {
   const auto bucket = static_cast<size_t>(std::bit_width(packets));
@@ -48,8 +49,9 @@ struct TxCounters {
   C stalled;  // calls that said 0 and took nothing
   std::array<C, kSendResults> sends;
   std::array<C, kSendSizes> send_sizes;
-  C unsent;      // were in TX when the queue stopped
-  C lock_waits;  // of the runs before this one
+  SendCounter<Ownership> pending;  // descriptors in TX when sending began
+  C unsent, unsent_bytes;          // were in TX when the queue stopped
+  C lock_waits;                    // of the runs before this one
 };
 
 // The same as numbers, and what is measured at the moment of asking.
@@ -57,6 +59,7 @@ struct TxTotals {
   uint64_t packets = 0, bytes = 0, dropped = 0, invalid = 0, too_long = 0, in_flight_twice = 0;
   uint64_t copies = 0, no_chunk = 0;
   uint64_t reaps = 0, empty_reaps = 0, reaped = 0, bad_completions = 0, stalled = 0, unsent = 0;
+  uint64_t unsent_bytes = 0;
   std::array<uint64_t, kSendResults> sends{};
   std::array<uint64_t, kSendSizes> send_sizes{};
   uint64_t oldest_pinned_us = 0;

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <type_traits>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -111,31 +112,59 @@ uint32_t TxQueue<Ownership>::ReserveOrReap(uint32_t n) noexcept {
 // taken over; those that cannot be sent are freed and counted.
 template <typename Ownership>
 uint16_t TxQueue<Ownership>::Prepare(rte_mbuf** mbufs, uint16_t n, Batch& batch) noexcept {
-  uint16_t taken = 0;
+  uint32_t taken = 0;
   while (taken < n && batch.count < kBatch && batch.credit != 0) {
-    rte_mbuf* const mbuf = mbufs[taken];
-    if (taken + 1 < n) rte_prefetch0(mbufs[taken + 1]);
-    if (likely(IsSimple(mbuf))) {
-      const uint32_t length = mbuf->data_len;
-      if (likely(Append(mbuf, 0, batch))) {
-        ++batch.packets;
-        batch.bytes += length;
-      }
-    } else if (!PrepareOther(mbuf, batch)) {
-      break;
-    }
+    const uint32_t most = std::min({n - taken, kBatch - batch.count, batch.credit});
+    const uint32_t simple = PrepareSimple(mbufs + taken, most, batch);
+    taken += simple;
+    if (likely(simple == most)) continue;
+    if (!PrepareOther(mbufs[taken], batch)) break;
     ++taken;
   }
-  return taken;
+  return static_cast<uint16_t>(taken);
 }
 
 // One segment of our memory, nobody else's reference, sendable as it is.
-template <typename Ownership>
-bool TxQueue<Ownership>::IsSimple(const rte_mbuf* mbuf) const noexcept {
-  return mbuf->pool == umem_->pool() && mbuf->nb_segs == 1 && RTE_MBUF_DIRECT(mbuf) &&
+inline bool IsSimple(const rte_mbuf* mbuf, const rte_mempool* pool, uint32_t most_bytes) noexcept {
+  return mbuf->pool == pool && mbuf->nb_segs == 1 && RTE_MBUF_DIRECT(mbuf) &&
          rte_mbuf_refcnt_read(mbuf) == 1 && mbuf->data_len >= RTE_ETHER_HDR_LEN &&
-         mbuf->data_len <= umem_->chunk_bytes() &&
-         mbuf->data_len <= max_frame_bytes_->load(std::memory_order_relaxed);
+         mbuf->data_len <= most_bytes;
+}
+
+// Up to the first that is not simple; how many. The batch has room for `n`. This is where nearly
+// all packets go, so what it needs is in locals and the batch is written once.
+template <typename Ownership>
+uint32_t TxQueue<Ownership>::PrepareSimple(rte_mbuf** mbufs, uint32_t n, Batch& batch) noexcept {
+  const ChunkMap chunks = *umem_;
+  InFlight& in_flight = umem_->in_flight();
+  const rte_mempool* const pool = umem_->pool();
+  const uint32_t most_bytes =
+      std::min(umem_->chunk_bytes(), max_frame_bytes_->load(std::memory_order_relaxed));
+  const uint8_t holder = settings_.holder;
+  xdp_desc* const first = &batch.descriptors[batch.count];
+  xdp_desc* next = first;
+  uint64_t bytes = 0;
+  uint32_t i = 0;
+  for (; i < n; ++i) {
+    const rte_mbuf* const mbuf = mbufs[i];
+    if (i + 1 < n) rte_prefetch0(mbufs[i + 1]);
+    if (unlikely(!IsSimple(mbuf, pool, most_bytes))) break;
+    const uint64_t chunk = chunks.ChunkOf(mbuf);
+    if (unlikely(!in_flight.Mark(chunks.IndexOf(chunk), holder))) {
+      // The application sent it twice, and it will be freed by the first time.
+      counters_.in_flight_twice.Add(1);
+      continue;
+    }
+    // The options are always written: what an older packet left would join two packets.
+    *next++ = {.addr = chunks.AddressOf(mbuf, chunk), .len = mbuf->data_len, .options = 0};
+    bytes += mbuf->data_len;
+  }
+  const auto made = static_cast<uint32_t>(next - first);
+  batch.count += made;
+  batch.credit -= made;
+  batch.packets += made;
+  batch.bytes += bytes;
+  return i;
 }
 
 // Everything else. False if the packet has to wait, and stays the caller's.
@@ -160,10 +189,11 @@ bool TxQueue<Ownership>::PrepareOther(rte_mbuf* mbuf, Batch& batch) noexcept {
   return as_it_is ? PrepareSegments(mbuf, batch) : PrepareCopy(mbuf, batch);
 }
 
-// `n` descriptors of one packet: more than the one that is there for it, perhaps.
+// `n` descriptors of one packet: more than the one that is there for it, perhaps. Too few of them
+// are worth a reap: whoever has one descriptor for each packet would not look otherwise.
 template <typename Ownership>
 bool TxQueue<Ownership>::HaveCredit(uint32_t n, Batch& batch) noexcept {
-  if (batch.credit < n) batch.credit += tx_->Reserve(n - batch.credit, returned());
+  if (batch.credit < n) batch.credit += ReserveOrReap(n - batch.credit);
   return batch.credit >= n;
 }
 
@@ -171,6 +201,7 @@ template <typename Ownership>
 bool TxQueue<Ownership>::PrepareSegments(rte_mbuf* mbuf, Batch& batch) noexcept {
   if (!HaveCredit(mbuf->nb_segs, batch)) return false;
   const uint32_t length = mbuf->pkt_len;
+  const uint32_t first = batch.count;
   for (rte_mbuf* segment = mbuf; segment != nullptr;) {
     rte_mbuf* const next = segment->next;
     // Each comes back by itself, and goes to the mempool as the mempool wants it.
@@ -179,6 +210,10 @@ bool TxQueue<Ownership>::PrepareSegments(rte_mbuf* mbuf, Batch& batch) noexcept 
     Append(segment, next != nullptr ? XDP_PKT_CONTD : 0, batch);
     segment = next;
   }
+  // A segment that was in flight already is left out. What is there must not run into the packet
+  // behind it.
+  if (unlikely(batch.count == first)) return true;
+  batch.descriptors[batch.count - 1].options = 0;
   ++batch.packets;
   batch.bytes += length;
   return true;
@@ -196,10 +231,7 @@ bool TxQueue<Ownership>::PrepareCopy(rte_mbuf* mbuf, Batch& batch) noexcept {
   }
   std::array<void*, kMaxDescriptorsPerPacket> copies;
   if (!HaveCredit(chunks, batch)) return false;
-  if (rte_mempool_get_bulk(umem_->pool(), copies.data(), chunks) != 0) {
-    counters_.no_chunk.Add(1);
-    return false;
-  }
+  if (!GetChunks(copies.data(), chunks)) return false;
   for (uint32_t i = 0, at = 0; i < chunks; ++i) {
     auto* const copy = static_cast<rte_mbuf*>(copies[i]);
     const uint32_t part = std::min(room, length - at);
@@ -221,6 +253,15 @@ bool TxQueue<Ownership>::PrepareCopy(rte_mbuf* mbuf, Batch& batch) noexcept {
   return true;
 }
 
+// mbufs to copy into. Those of a mempool that has run short may be waiting here, completed.
+template <typename Ownership>
+bool TxQueue<Ownership>::GetChunks(void** chunks, uint32_t n) noexcept {
+  if (likely(rte_mempool_get_bulk(umem_->pool(), chunks, n) == 0)) return true;
+  if (Reap(kReapAtOnce) != 0 && rte_mempool_get_bulk(umem_->pool(), chunks, n) == 0) return true;
+  counters_.no_chunk.Add(1);
+  return false;
+}
+
 // Marks the chunk and writes its descriptor. False if it is in flight already: the application sent
 // it twice, and it will be freed by the first time.
 template <typename Ownership>
@@ -230,7 +271,6 @@ bool TxQueue<Ownership>::Append(const rte_mbuf* mbuf, uint32_t options, Batch& b
     counters_.in_flight_twice.Add(1);
     return false;
   }
-  // The options are always written: what an older packet left would join two packets.
   batch.descriptors[batch.count++] = {
       .addr = umem_->AddressOf(mbuf, chunk), .len = mbuf->data_len, .options = options};
   --batch.credit;
@@ -257,7 +297,8 @@ void TxQueue<Ownership>::Kick() noexcept {
   const uint32_t pending = tx_->Unconsumed();
   if (pending == 0) return;
   if (zero_copy_ && !tx_->NeedsWakeup(XDP_RING_NEED_WAKEUP)) return;
-  if (tunes_) Tune(pending);
+  counters_.pending.Add(pending);
+  if (has_budget_) Tune(pending);
   for (uint32_t calls = pending / kMinTxBudget + 2; calls != 0; --calls) {
     if (!SendOnce()) return;
   }
@@ -266,15 +307,16 @@ void TxQueue<Ownership>::Kick() noexcept {
 // One call. True if another may take more.
 template <typename Ownership>
 bool TxQueue<Ownership>::SendOnce() noexcept {
-  if (unlikely(gone_.load(std::memory_order_relaxed))) return false;
-  const uint32_t before = tx_->Unconsumed();
-  if (before == 0) return false;
-  const uint32_t completed = completion_->Ready();
+  if (unlikely(removed_->load(std::memory_order_relaxed))) return false;
+  if (tx_->Unconsumed() == 0) return false;
+  const uint32_t consumed = tx_->consumed();
+  const uint32_t completed = completion_->produced();
   const int error = sendto(fd_, nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0 ? errno : 0;
+  // The kernel's indices, which others who publish and reap meanwhile do not move. It may show
+  // that of TX late, and what it completed then tells that it took something.
+  const uint32_t taken = tx_->consumed() - consumed;
+  const bool moved = taken != 0 || completion_->produced() != completed;
   const uint32_t after = tx_->Unconsumed();
-  // Others may publish meanwhile, and the kernel may show its consumer late.
-  const uint32_t taken = after < before ? before - after : 0;
-  const bool moved = taken != 0 || completion_->Ready() != completed || Ownership::kShared;
   const SendResult result = error == 0 ? SendResult::kOk : ResultOf(error);
   counters_.sends[static_cast<size_t>(result)].Add(1);
   counters_.send_sizes[SendSizeBucket(taken)].Add(1);
@@ -293,9 +335,6 @@ bool TxQueue<Ownership>::SendOnce() noexcept {
       // The frame was dropped and is completed. Going on would lose the next one the same way.
       counters_.dropped.Add(1);
       return false;
-    case SendResult::kEnxio:
-      gone_.store(true, std::memory_order_relaxed);
-      return false;
     default:
       return false;
   }
@@ -304,7 +343,14 @@ bool TxQueue<Ownership>::SendOnce() noexcept {
 template <typename Ownership>
 void TxQueue<Ownership>::Tune(uint32_t pending) noexcept {
   if (Ownership::kShared && tuning_.test_and_set(std::memory_order_acquire)) return;
-  if (const uint32_t budget = budget_->Observe(pending); budget != 0) sockets_->SetBudget(budget);
+  budget_->Observe(pending);
+  // Whoever fixes the budget leaves it to a sender to tell the kernel: one at a time does.
+  const uint32_t fixed = fixed_budget();
+  const uint32_t wanted = fixed != 0 ? fixed : budget_->budget();
+  if (unlikely(wanted != budget_now_.load(std::memory_order_relaxed))) {
+    sockets_->SetBudget(wanted);
+    budget_now_.store(wanted, std::memory_order_relaxed);
+  }
   // Release: partner of the acquire above; the tuner's state goes from one lcore to the next.
   if (Ownership::kShared) tuning_.clear(std::memory_order_release);
 }
@@ -324,6 +370,9 @@ template <typename Ownership>
 uint32_t TxQueue<Ownership>::Reap(uint32_t max) noexcept {
   std::array<uint64_t, kBatch> addresses;
   std::array<void*, kBatch> mbufs;
+  const ChunkMap chunks = *umem_;
+  InFlight& in_flight = umem_->in_flight();
+  const uint8_t holder = settings_.holder;
   uint32_t freed = 0;
   uint32_t count = 0;
   do {
@@ -331,13 +380,13 @@ uint32_t TxQueue<Ownership>::Reap(uint32_t max) noexcept {
     count = completion_->Take(addresses.data(), want);
     uint32_t good = 0;
     for (uint32_t i = 0; i < count; ++i) {
-      const uint64_t chunk = Umem::ChunkOfAddress(addresses[i]);
-      if (unlikely(!umem_->IsChunk(chunk) || !umem_->in_flight().template Clear<Ownership>(
-                                                 umem_->IndexOf(chunk), settings_.holder))) {
+      const uint64_t chunk = ChunkMap::ChunkOfAddress(addresses[i]);
+      if (unlikely(!chunks.IsChunk(chunk) ||
+                   !in_flight.template Clear<Ownership>(chunks.IndexOf(chunk), holder))) {
         counters_.bad_completions.Add(1);
         continue;
       }
-      mbufs[good++] = umem_->MbufOf(chunk);
+      mbufs[good++] = chunks.MbufOf(chunk);
     }
     if (good != 0) {
       // They are ours alone and single segments, which is how a mempool wants them.
@@ -365,6 +414,7 @@ void TxQueue<Ownership>::AddReturned(uint32_t n) noexcept {
 
 template <typename Ownership>
 void TxQueue<Ownership>::EnterGate() noexcept {
+  if constexpr (std::is_same_v<typename Ownership::Gate, OpenGate>) return;
   const uint32_t me = CurrentUser();
   const uint32_t owner = gate_.Enter(me);
   if (likely(owner == 0)) return;
@@ -378,15 +428,15 @@ void TxQueue<Ownership>::EnterGate() noexcept {
 
 template <typename Ownership>
 void TxQueue<Ownership>::Attach(const QueueSockets& sockets, std::shared_ptr<Umem> umem,
-                                bool zero_copy, bool segments,
-                                const std::atomic<uint32_t>& max_frame_bytes) {
+                                bool segments, const std::atomic<uint32_t>& max_frame_bytes,
+                                const std::atomic<bool>& removed) {
   umem_ = std::move(umem);
   fd_ = sockets.tx_fd();
   sockets_ = &sockets;
-  zero_copy_ = zero_copy;
+  zero_copy_ = sockets.zero_copy();
   segments_ = segments;
   max_frame_bytes_ = &max_frame_bytes;
-  gone_ = false;
+  removed_ = &removed;
   gate_.Reset();
   tx_.emplace(sockets.tx(), settings_.descriptors);
   completion_.emplace(sockets.completion());
@@ -394,9 +444,9 @@ void TxQueue<Ownership>::Attach(const QueueSockets& sockets, std::shared_ptr<Ume
   reap_at_ = settings_.descriptors - settings_.free_threshold;
   budget_.emplace(sockets.tx().size);
   // The option is tried out here: a kernel without it keeps to 32.
-  const uint32_t budget = settings_.budget != 0 ? settings_.budget : kMinTxBudget;
-  has_budget_ = !zero_copy && sockets.SetBudget(budget);
-  tunes_ = has_budget_ && settings_.budget == 0;
+  const uint32_t fixed = fixed_budget();
+  budget_now_ = fixed != 0 ? fixed : budget_->budget();
+  has_budget_ = !zero_copy_ && sockets.SetBudget(budget_now_);
 }
 
 template <typename Ownership>
@@ -407,11 +457,13 @@ void TxQueue<Ownership>::Drain() {
     const bool sending = SendOnce();
     Reap(UINT32_MAX);
     const uint32_t inside = tx_->published() - returned();
-    // What cannot be sent now is not waited for; what the kernel has will come back.
-    if (inside == 0 || (!sending && inside == tx_->Unconsumed()) || absl::Now() > deadline) break;
+    // What cannot be sent now is not waited for; what the kernel has will come back. A zero-copy
+    // device takes what is in TX in its own time, whatever the call said.
+    const bool in_vain = !zero_copy_ && !sending && inside == tx_->Unconsumed();
+    if (inside == 0 || in_vain || absl::Now() > deadline) break;
     absl::SleepFor(kDrainPause);
   }
-  counters_.unsent.Add(PacketsInRing());
+  CountUnsent();
 }
 
 template <typename Ownership>
@@ -428,16 +480,16 @@ void TxQueue<Ownership>::Detach() {
   umem_.reset();
 }
 
-// Packets that the kernel has not taken out of TX. Nobody sends.
+// What the kernel has not taken out of TX. Nobody sends.
 template <typename Ownership>
-uint32_t TxQueue<Ownership>::PacketsInRing() const noexcept {
+void TxQueue<Ownership>::CountUnsent() noexcept {
   const RingMemory<xdp_desc>& ring = sockets_->tx();
-  uint32_t packets = 0;
   const uint32_t end = *ring.producer;
   for (uint32_t at = end - tx_->Unconsumed(); at != end; ++at) {
-    packets += (ring.entries[at & (ring.size - 1)].options & XDP_PKT_CONTD) == 0;
+    const xdp_desc& descriptor = ring.entries[at & (ring.size - 1)];
+    counters_.unsent_bytes.Add(descriptor.len);
+    if ((descriptor.options & XDP_PKT_CONTD) == 0) counters_.unsent.Add(1);
   }
-  return packets;
 }
 
 template <typename Ownership>
@@ -446,11 +498,31 @@ uint32_t TxQueue<Ownership>::Inside() const noexcept {
 }
 
 template <typename Ownership>
+uint32_t TxQueue<Ownership>::Unfinished() const noexcept {
+  if (!tx_) return 0;
+  // In this order: what another lcore reaps in between counts as unfinished rather than as
+  // finished.
+  const uint32_t inside = Inside();
+  const uint32_t done = completion_->Ready();
+  return inside > done ? inside - done : 0;
+}
+
+template <typename Ownership>
+uint32_t TxQueue<Ownership>::budget() const noexcept {
+  if (!has_budget_) return 0;
+  const uint32_t fixed = fixed_budget();
+  return fixed != 0 ? fixed : budget_now_.load(std::memory_order_relaxed);
+}
+
+template <typename Ownership>
 TxTotals TxQueue<Ownership>::Totals() const noexcept {
   TxTotals totals;
+  // What is a part of the packets comes before them: they are counted first, and go on meanwhile.
+  totals.dropped = counters_.dropped.value();
+  totals.unsent = counters_.unsent.value();
+  totals.unsent_bytes = counters_.unsent_bytes.value();
   totals.packets = counters_.packets.value();
   totals.bytes = counters_.bytes.value();
-  totals.dropped = counters_.dropped.value();
   totals.invalid = counters_.invalid.value();
   totals.too_long = counters_.too_long.value();
   totals.in_flight_twice = counters_.in_flight_twice.value();
@@ -461,13 +533,12 @@ TxTotals TxQueue<Ownership>::Totals() const noexcept {
   totals.reaped = counters_.reaped.value();
   totals.bad_completions = counters_.bad_completions.value();
   totals.stalled = counters_.stalled.value();
-  totals.unsent = counters_.unsent.value();
   for (size_t i = 0; i < kSendResults; ++i) totals.sends[i] = counters_.sends[i].value();
   for (size_t i = 0; i < kSendSizes; ++i) totals.send_sizes[i] = counters_.send_sizes[i].value();
   totals.lock_waits = counters_.lock_waits.value();
   if (!tx_) return totals;
   totals.lock_waits += tx_->lock_waits() + completion_->lock_waits();
-  totals.budget = !has_budget_ ? 0 : tunes_ ? budget_->budget() : settings_.budget;
+  totals.budget = budget();
   const uint64_t since = age_.SinceTsc(tx_->published(), returned());
   const uint64_t now = rte_rdtsc();
   if (since != 0 && now > since) {

@@ -35,6 +35,9 @@ absl::StatusOr<std::unique_ptr<Umem>> Umem::Create(rte_mempool& pool) {
   }
   std::unique_ptr<Umem> umem(new Umem);
   umem->pool_ = &pool;
+  umem->first_memory_ = STAILQ_FIRST(&pool.mem_list)->addr;
+  umem->populated_ = pool.populated_size;
+  umem->stride_bytes_ = StrideOf(pool);
   umem->header_bytes_ = pool.header_size;
   umem->buffer_offset_ =
       pool.header_size + static_cast<uint32_t>(sizeof(rte_mbuf)) + rte_pktmbuf_priv_size(&pool);
@@ -61,6 +64,12 @@ absl::StatusOr<std::unique_ptr<Umem>> Umem::Create(rte_mempool& pool) {
   PENSTOCK_RETURN_IF_ERROR(umem->FindRegion());
   PENSTOCK_RETURN_IF_ERROR(umem->NumberChunks());
   return umem;
+}
+
+bool Umem::IsOf(const rte_mempool& pool) const noexcept {
+  const rte_mempool_memhdr* const first = STAILQ_FIRST(&pool.mem_list);
+  return &pool == pool_ && first != nullptr && first->addr == first_memory_ &&
+         pool.populated_size == populated_ && StrideOf(pool) == stride_bytes_;
 }
 
 // The kernel takes one area. Pieces that touch are one, whatever DPDK thinks of their IOVAs.
@@ -111,15 +120,16 @@ absl::Status Umem::NumberChunks() {
     return Refuse(*pool_, absl::StrCat("is too large with ", bytes_, " bytes; 16 GiB are not"));
   }
   reciprocal_ = ((uint64_t{1} << kReciprocalShift) + stride_units - 1) / stride_units;
-  starts_.assign(IndexOf(last_) + 1, UINT32_MAX);
+  starts_of_all_.assign(IndexOf(last_) + 1, UINT32_MAX);
+  starts_ = starts_of_all_.data();
   for (uint64_t chunk : chunks) {
-    uint32_t& start = starts_[IndexOf(chunk)];
+    uint32_t& start = starts_of_all_[IndexOf(chunk)];
     if (chunk % kUnit != 0 || start != UINT32_MAX) {
       return Refuse(*pool_, "has elements that do not begin on cache lines of their own");
     }
     start = static_cast<uint32_t>(chunk / kUnit);
   }
-  in_flight_ = std::make_unique<InFlight>(starts_.size());
+  in_flight_ = std::make_unique<InFlight>(starts_of_all_.size());
   return absl::OkStatus();
 }
 

@@ -4,11 +4,11 @@
 // sends is the UMEM, so that a packet that goes from one interface to another is copied nowhere in
 // user space. A chunk is an element of the mempool, in the kernel's unaligned mode:
 //
-//   | mempool header | rte_mbuf | private | headroom | data …            |
-//   ^ chunk address (offset from start)              ^ written by the kernel 256 bytes after what
-//   is
-//                                                      registered as headroom, so an XDP program
-//                                                      may write metadata without touching the mbuf
+//   | mempool header | rte_mbuf | private | headroom | 256 bytes | frame … |
+//   ^ chunk address, an offset from start                        ^ where the kernel receives to
+//
+// What comes before the 256 bytes is registered as headroom. These the kernel leaves free for
+// itself, so that an XDP program may write metadata there and touches no mbuf.
 //
 // Made in queue set-up on the control thread; used by any lcore afterwards, noexcept. Each socket
 // registers the memory for itself. `in_flight` belongs to the port: one Umem per port and mempool.
@@ -25,15 +25,20 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "drivers/net/xsk/chunk_map.h"
 #include "drivers/net/xsk/xdp_compat.h"
 #include "lib/ring/in_flight.h"
 
 namespace penstock {
 
-class Umem {
+class Umem : public ChunkMap {
  public:
   // FailedPrecondition if the mempool cannot serve, with the numbers that would.
   static absl::StatusOr<std::unique_ptr<Umem>> Create(rte_mempool& pool);
+
+  // Whether a mempool at the address of pool() is that mempool still: one that was made after the
+  // other was freed may have got its address.
+  bool IsOf(const rte_mempool& pool) const noexcept;
 
   rte_mempool* pool() const noexcept { return pool_; }
   InFlight& in_flight() noexcept { return *in_flight_; }
@@ -51,59 +56,20 @@ class Umem {
   }
   uint32_t tx_room_bytes() const noexcept { return tx_room_bytes_; }
 
-  // The chunk of an mbuf of the pool.
-  uint64_t ChunkOf(const rte_mbuf* mbuf) const noexcept {
-    return static_cast<uint64_t>(reinterpret_cast<const char*>(mbuf) - start_) - header_bytes_;
-  }
-  rte_mbuf* MbufOf(uint64_t chunk) const noexcept {
-    return reinterpret_cast<rte_mbuf*>(start_ + chunk + header_bytes_);
-  }
-  // Where the data of an mbuf of the pool is, as a descriptor has it.
-  uint64_t AddressOf(const rte_mbuf* mbuf, uint64_t chunk) const noexcept {
-    const uint64_t offset = buffer_offset_ + mbuf->data_off;
-    return chunk | offset << XSK_UNALIGNED_BUF_OFFSET_SHIFT;
-  }
-  static uint64_t ChunkOfAddress(uint64_t address) noexcept {
-    return address & XSK_UNALIGNED_BUF_ADDR_MASK;
-  }
-  // The data_off of an address that the kernel received into.
-  uint16_t DataOffOf(uint64_t address) const noexcept {
-    return static_cast<uint16_t>((address >> XSK_UNALIGNED_BUF_OFFSET_SHIFT) - buffer_offset_);
-  }
-
-  // The number of a chunk, which is its byte in `in_flight`. Any value that is no chunk is told by
-  // IsChunk; ask that first of what comes from outside.
-  size_t IndexOf(uint64_t chunk) const noexcept {
-    return static_cast<size_t>((((chunk - first_) / kUnit) * reciprocal_) >> kReciprocalShift);
-  }
-  bool IsChunk(uint64_t chunk) const noexcept {
-    if (chunk < first_ || chunk > last_) return false;
-    return starts_[IndexOf(chunk)] * uint64_t{kUnit} == chunk;
-  }
-  // The chunk with that number, for what in_flight names.
-  uint64_t ChunkAt(size_t index) const noexcept { return starts_[index] * uint64_t{kUnit}; }
-
  private:
-  // Elements begin on cache lines, and so do pages.
-  static constexpr uint32_t kUnit = RTE_CACHE_LINE_SIZE;
-  static constexpr unsigned kReciprocalShift = 36;
-
   Umem() = default;
   absl::Status FindRegion();
   absl::Status NumberChunks();
 
   rte_mempool* pool_ = nullptr;
-  char* start_ = nullptr;
+  const void* first_memory_ = nullptr;  // of the mempool, and how many mbufs of which size
+  uint32_t populated_ = 0;
+  uint32_t stride_bytes_ = 0;
   uint64_t bytes_ = 0;
-  uint64_t first_ = 0;  // chunk address of the first element
-  uint64_t last_ = 0;
-  uint64_t reciprocal_ = 0;  // of the distance of two elements, in units
-  uint32_t header_bytes_ = 0;
-  uint32_t buffer_offset_ = 0;  // from the chunk to buf_addr
   uint32_t chunk_bytes_ = 0;
   uint32_t tx_room_bytes_ = 0;
   bool hugepages_ = false;
-  std::vector<uint32_t> starts_;  // by number, in units
+  std::vector<uint32_t> starts_of_all_;  // what starts_ points to
   std::unique_ptr<InFlight> in_flight_;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What newer kernels added to AF_XDP and the distribution's <linux/if_xdp.h> may lack. The kernel
-// that runs decides whether it works, and is asked.
+// that runs decides whether it works, and is asked; for XDP_USE_SG, which older ones refuse with
+// the EINVAL that a bind has other reasons for, by its version (KernelHasSegments).
 
 #ifndef PENSTOCK_DRIVERS_NET_XSK_XDP_COMPAT_H_
 #define PENSTOCK_DRIVERS_NET_XSK_XDP_COMPAT_H_

@@ -52,6 +52,34 @@ TEST_F(XskLife, AStoppedPortHoldsNothing) {
   EXPECT_EQ(rte_eth_dev_start(id_), 0);
 }
 
+TEST_F(XskLife, AQueueThatWasNotSetUpIsSaidAtStart) {
+  MakeWire();
+  ASSERT_EQ(rte_eal_hotplug_add("vdev", "net_xsk0", "iface=p0"), 0);
+  ASSERT_EQ(rte_eth_dev_get_port_by_name("net_xsk0", &id_), 0);
+  const rte_eth_conf conf{};
+  ASSERT_EQ(rte_eth_dev_configure(id_, 1, 1, &conf), 0);
+  const auto start = [&] {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(rte_eth_dev_start(id_), -EINVAL);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_NE(start().find("RX queue 0 was not set up"), std::string::npos);
+  ASSERT_EQ(rte_eth_rx_queue_setup(id_, 0, 64, SOCKET_ID_ANY, nullptr, pool_), 0);
+  EXPECT_NE(start().find("TX queue 0 was not set up"), std::string::npos);
+  ASSERT_EQ(rte_eth_tx_queue_setup(id_, 0, 64, SOCKET_ID_ANY, nullptr), 0);
+  EXPECT_EQ(rte_eth_dev_start(id_), 0);
+}
+
+TEST_F(XskLife, AStartedPortMayBeUnplugged) {
+  MakeWire();
+  Open({});
+  EXPECT_EQ(rte_eal_hotplug_remove("vdev", "net_xsk0"), 0);
+  EXPECT_EQ(rte_eth_dev_is_valid_port(id_), 0);
+  EXPECT_FALSE(HasProgram());
+  id_ = RTE_MAX_ETHPORTS;
+  ExpectAllMbufsBack();
+}
+
 TEST_F(XskLife, AProgramInTheWayIsNamedAndLeft) {
   MakeWire();
   Shell("ip link set dev p0 xdp obj " PENSTOCK_TEST_XDP_OBJECT " sec xdp");
@@ -153,103 +181,6 @@ TEST_F(XskLife, AnInterruptWakesAndSendsNothing) {
 }
 
 // ---- the program ----
-
-// An Ethernet frame with this ethertype, behind VLAN tags.
-Frame Ethernet(uint16_t ethertype, const Frame& payload, unsigned tags = 0) {
-  Frame frame = NumberedFrame(0, 12);
-  const auto put = [&](uint16_t value) {
-    frame.push_back(static_cast<uint8_t>(value >> 8));
-    frame.push_back(static_cast<uint8_t>(value & 0xff));
-  };
-  for (unsigned i = 0; i < tags; ++i) {
-    put(0x8100);
-    put(static_cast<uint16_t>(10 + i));
-  }
-  put(ethertype);
-  frame.insert(frame.end(), payload.begin(), payload.end());
-  frame.resize(std::max<size_t>(frame.size(), 60));
-  return frame;
-}
-
-Frame Ipv4(uint8_t protocol, uint16_t destination_port, uint16_t fragment = 0) {
-  Frame packet(28);
-  packet[0] = 0x45;
-  packet[3] = 28;
-  packet[6] = static_cast<uint8_t>(fragment >> 8);
-  packet[7] = static_cast<uint8_t>(fragment & 0xff);
-  packet[8] = 64;
-  packet[9] = protocol;
-  packet[22] = static_cast<uint8_t>(destination_port >> 8);
-  packet[23] = static_cast<uint8_t>(destination_port & 0xff);
-  packet[25] = 8;
-  return packet;
-}
-
-Frame Ipv6(uint8_t next, uint16_t destination_port) {
-  Frame packet(48);
-  packet[0] = 0x60;
-  packet[5] = 8;
-  packet[6] = next;
-  packet[7] = 64;
-  packet[42] = static_cast<uint8_t>(destination_port >> 8);
-  packet[43] = static_cast<uint8_t>(destination_port & 0xff);
-  packet[45] = 8;
-  return packet;
-}
-
-Frame To(Frame frame, const uint8_t (&mac)[6]) {
-  std::copy(std::begin(mac), std::end(mac), frame.begin());
-  return frame;
-}
-
-TEST_F(XskLife, TheFilterTakesWhatItNamesAndLeavesTheRest) {
-  MakeWire();
-  Shell("ip link set p0 address 02:00:00:00:00:aa");
-  Peer peer("p1");
-  Open({.devargs = ",filter=[udp:4789,esp,ether:0x88b5,dst-mac,dst-mac:02:00:00:00:00:bb]"});
-  const uint8_t own[6] = {2, 0, 0, 0, 0, 0xaa};
-  const uint8_t named[6] = {2, 0, 0, 0, 0, 0xbb};
-  const uint8_t other[6] = {2, 0, 0, 0, 0, 0xcc};
-  struct Row {
-    Frame frame;
-    bool taken;
-    const char* why;
-  };
-  const Row rows[] = {
-      {Ethernet(0x0800, Ipv4(17, 4789)), true, "UDP to the port"},
-      {Ethernet(0x0800, Ipv4(17, 4788)), false, "UDP to another"},
-      {Ethernet(0x0800, Ipv4(6, 4789)), false, "TCP to the same port: ssh lives on"},
-      {Ethernet(0x0800, Ipv4(17, 4789, 0x0010)), false, "a later fragment has no ports"},
-      {Ethernet(0x0800, Ipv4(17, 4789, 0x2000)), true, "the first fragment"},
-      {Ethernet(0x86dd, Ipv6(17, 4789)), true, "over IPv6"},
-      {Ethernet(0x86dd, Ipv6(58, 4789)), false, "ICMPv6"},
-      {Ethernet(0x0800, Ipv4(50, 0)), true, "ESP"},
-      {Ethernet(0x86dd, Ipv6(50, 0)), true, "ESP over IPv6"},
-      {Ethernet(0x88b5, {}), true, "the ethertype"},
-      {Ethernet(0x88b5, {}, 2), true, "behind two tags"},
-      {Ethernet(0x0800, Ipv4(17, 4789), 1), true, "UDP behind a tag"},
-      {Ethernet(0x0806, Frame(28)), false, "ARP lives on"},
-      {To(Ethernet(0x0806, Frame(28)), own), true, "to the port"},
-      {To(Ethernet(0x0806, Frame(28)), named), true, "to the address named"},
-      {To(Ethernet(0x0806, Frame(28)), other), false, "to another"},
-      {Frame(14), false, "no more than a header"},
-  };
-  size_t taken = 0;
-  for (const Row& row : rows) {
-    peer.Send(row.frame);
-    // Received by the socket or by the kernel, each at once: veth delivers while it sends.
-    taken += row.taken;
-    EXPECT_EQ(rte_eth_rx_queue_count(id_, 0), static_cast<int>(taken)) << row.why;
-    if (HasFailure()) break;
-  }
-  // The rule means the address that the port has now.
-  rte_ether_addr moved = {{2, 0, 0, 0, 0, 0xcc}};
-  ASSERT_EQ(rte_eth_dev_default_mac_addr_set(id_, &moved), 0);
-  peer.Send(To(Ethernet(0x0806, Frame(28)), other));
-  EXPECT_EQ(rte_eth_rx_queue_count(id_, 0), static_cast<int>(taken + 1));
-  std::array<rte_mbuf*, 32> mbufs;
-  rte_pktmbuf_free_bulk(mbufs.data(), rte_eth_rx_burst(id_, 0, mbufs.data(), 32));
-}
 
 TEST_F(XskLife, AProgramOfOnesOwn) {
   MakeWire();

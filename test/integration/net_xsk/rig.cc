@@ -117,6 +117,11 @@ bool Peer::IsQuiet() {
   return !Next(frame, kQuietMs);
 }
 
+void Peer::TakeAll(size_t offset, std::vector<uint8_t>& bytes) {
+  std::array<uint8_t, 2048> frame{};
+  while (recv(fd_, frame.data(), frame.size(), MSG_DONTWAIT) > 0) bytes.push_back(frame[offset]);
+}
+
 void XskTest::SetUp() {
   pool_ =
       rte_pktmbuf_pool_create("umem", pool_mbufs_, 64, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
@@ -142,6 +147,13 @@ void XskTest::MakeWire(unsigned queues, unsigned mtu) {
   }
 }
 
+void XskTest::SendBy(const char* interface, unsigned queue) {
+  // Transmit packet steering, for a mask of all processors.
+  const uint64_t processors = (uint64_t{1} << sysconf(_SC_NPROCESSORS_CONF)) - 1;
+  Shell(absl::StrCat("echo ", absl::Hex(processors), " > /sys/class/net/", interface, "/queues/tx-",
+                     queue, "/xps_cpus"));
+}
+
 int XskTest::TryOpen(const PortConfig& config) {
   const std::string devargs = absl::StrCat("iface=p0", config.devargs);
   if (const int error = rte_eal_hotplug_add("vdev", kDevice, devargs.c_str()); error != 0) {
@@ -152,12 +164,15 @@ int XskTest::TryOpen(const PortConfig& config) {
   conf.txmode.offloads = config.tx_offloads;
   conf.rxmode.offloads = config.rx_offloads;
   conf.intr_conf.rxq = config.rx_interrupts;
+  conf.rxmode.mtu = config.mtu;
+  rte_eth_txconf tx{};
+  tx.tx_free_thresh = config.tx_free_threshold;
   int error = rte_eth_dev_configure(id_, config.rx_queues, config.tx_queues, &conf);
   for (uint16_t i = 0; i < config.rx_queues && error == 0; ++i) {
     error = rte_eth_rx_queue_setup(id_, i, config.rx_descriptors, SOCKET_ID_ANY, nullptr, pool_);
   }
   for (uint16_t i = 0; i < config.tx_queues && error == 0; ++i) {
-    error = rte_eth_tx_queue_setup(id_, i, config.tx_descriptors, SOCKET_ID_ANY, nullptr);
+    error = rte_eth_tx_queue_setup(id_, i, config.tx_descriptors, SOCKET_ID_ANY, &tx);
   }
   return error != 0 ? error : rte_eth_dev_start(id_);
 }

@@ -46,6 +46,8 @@ class Peer {
   // The frames with our ethertype that come, in order: `count` of them, fewer if they stay out.
   std::vector<Frame> Receive(size_t count);
   bool IsQuiet();  // nothing is there now
+  // Of each frame that is there, of whatever type, the byte at `offset`.
+  void TakeAll(size_t offset, std::vector<uint8_t>& bytes);
 
  private:
   bool Next(Frame& frame, int patience_ms);
@@ -58,9 +60,11 @@ struct PortConfig {
   uint16_t tx_queues = 1;
   uint16_t rx_descriptors = 256;
   uint16_t tx_descriptors = 256;
+  uint16_t tx_free_threshold = 0;
   uint64_t tx_offloads = 0;
   uint64_t rx_offloads = 0;
   bool rx_interrupts = false;
+  uint16_t mtu = 0;
 };
 
 class XskTest : public testing::Test {
@@ -75,6 +79,8 @@ class XskTest : public testing::Test {
   void Open(const PortConfig& config) { ASSERT_EQ(TryOpen(config), 0); }
   void Close();  // and looks at the mempools
   void ExpectAllMbufsBack();
+  // From now on the kernel sends by this queue of an interface, whatever the frame.
+  static void SendBy(const char* interface, unsigned queue);
 
   rte_mbuf* Make(const Frame& frame, rte_mempool* pool = nullptr);
   // Sends them all, reaping when there is no room.

@@ -92,6 +92,7 @@ class XskShared : public XskTest {
     EXPECT_EQ(stats.at("tx_q0_bad_completion"), 0u);
     EXPECT_EQ(stats.at("tx_q0_in_flight_twice"), 0u);
     EXPECT_EQ(stats.at("tx_q0_dropped_by_kernel"), 0u);
+    EXPECT_EQ(stats.at("tx_q0_stalled_sends"), 0u) << "what others publish is no stall";
     EXPECT_EQ(Stats().opackets, lcores * kFrames);
   }
 };
