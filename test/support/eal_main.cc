@@ -18,8 +18,9 @@
 
 namespace penstock {
 
-// Weak, so that an executable's own definition replaces it.
+// Weak, so that an executable's own definition replaces them.
 __attribute__((weak)) std::vector<std::string> TestEalArguments() { return {}; }
+__attribute__((weak)) void OnTestEalStarted() {}
 
 namespace {
 
@@ -74,6 +75,7 @@ class EalEnvironment : public testing::Environment {
     const int parsed = rte_eal_init(static_cast<int>(arguments_.size()), argv.data());
     ASSERT_GE(parsed, 0) << "rte_eal_init:" << shown << ": " << rte_strerror(rte_errno);
     runtime_directory_ = rte_eal_get_runtime_dir();
+    OnTestEalStarted();
   }
 
   void TearDown() override {

@@ -39,6 +39,9 @@ inline constexpr unsigned kTestMemoryMib = 256;
 //   }
 std::vector<std::string> TestEalArguments();
 
+// Likewise, for what is to happen once EAL has started, before the first test; by default nothing.
+void OnTestEalStarted();
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_TEST_SUPPORT_EAL_MAIN_H_
