@@ -89,7 +89,7 @@ absl::StatusOr<std::vector<Given>> Walk(std::span<const std::string> arguments) 
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (argument == "-i" || argument == "-a") {
-      given.push_back({argument == "-i" ? "interactive" : "auto-start", "true"});
+      given.push_back({argument == "-i" ? "interactive" : "auto-start", "on"});
       continue;
     }
     if (!absl::StartsWith(argument, "--") || argument.size() == 2) {
@@ -109,7 +109,7 @@ absl::StatusOr<std::vector<Given>> Walk(std::span<const std::string> arguments) 
     if (equals != std::string::npos) {
       given.push_back({name, argument.substr(equals + 1)});
     } else if (info.type == "bool") {
-      given.push_back({name, "true"});
+      given.push_back({name, "on"});
     } else if (i + 1 < arguments.size()) {
       given.push_back({name, arguments[++i]});
     } else {

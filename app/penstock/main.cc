@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "app/penstock/drivers.h"
 #include "app/penstock/invocation.h"
 #include "app/penstock/modes.h"
 #include "app/penstock/session.h"
@@ -114,8 +115,11 @@ ExitCode Conclude(const Report& report, const Configuration& configuration) {
 // `started` is called once everything runs.
 ExitCode RunDataplane(const Configuration& configuration, RunDirectory& run_directory,
                       const std::function<void()>& started) {
-  auto runtime = Runtime::Create(
-      {.modes = Modes(), .run_directory = &run_directory, .version = PENSTOCK_VERSION});
+  auto runtime = Runtime::Create({.modes = Modes(),
+                                  .run_directory = &run_directory,
+                                  .version = PENSTOCK_VERSION,
+                                  .budget_drivers = TxBudgetDrivers(),
+                                  .home_mail = HomeMailOf});
   if (!runtime.ok()) return Fail(kStartFailed, runtime.status());
   Configuration desired = configuration;
   // With a prompt, forwarding begins when its user says start, as in testpmd; a file of commands
@@ -185,6 +189,10 @@ ExitCode Start(const std::string& program, const Invocation& invocation) {
   if (const absl::Status status = StartEal(program, eal); !status.ok()) {
     start->Failed();
     return FailToStart(status);
+  }
+  if (const absl::Status status = RegisterMempoolOps(); !status.ok()) {
+    // What DPDK has does too, unless --mempool demands it.
+    Log(Severity::kWarning, "no mempool_deferred: ", status.message());
   }
   const ExitCode code = RunDataplane(configuration, **run_directory, started);
   StopEal();

@@ -30,7 +30,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// How often the lcores and ports are looked after.
+// How often the lcores and ports are looked after, and TX budgets tuned.
 constexpr std::chrono::milliseconds kWatch{200};
 
 Steady::duration Seconds(double seconds) {
@@ -148,6 +148,7 @@ absl::Status RunSession(Runtime& runtime) {
     if (sources[1].revents != 0 && !prompt->Read()) break;
     if (rates.Wanted()) rates.Show();
     PENSTOCK_RETURN_IF_ERROR(Watch(runtime));
+    runtime.TuneTxBudgets();
   }
   if (prompt != nullptr) std::cout << "\n";  // Off the line of the last prompt.
   return absl::OkStatus();

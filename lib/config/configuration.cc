@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/status.h"
 #include "lib/config/offloads.h"
+#include "lib/text/quantity.h"
 
 namespace penstock {
 namespace {
@@ -64,6 +65,37 @@ absl::Status CheckPerPort(absl::string_view option, const PerPort& values, uint1
   return absl::OkStatus();
 }
 
+absl::Status CheckCompletion(const Configuration& c) {
+  PENSTOCK_RETURN_IF_ERROR(
+      CheckRange("completion-threshold", c.completion_threshold, 1, kMaxDescriptors));
+  const auto [busy, idle] = c.completion_age_ns;
+  if (busy < kMinCompletionAgeNs || idle > kMaxCompletionAgeNs || busy > idle) {
+    return Refuse("completion-age",
+                  absl::StrCat(FormatDurationNs(busy), ",", FormatDurationNs(idle)),
+                  "1us to 10s, the first no longer than the second");
+  }
+  if (!c.completion_lcore.empty() && c.completion == Completion::kInline) {
+    return absl::InvalidArgumentError(
+        "--completion-lcore: accepted: without --completion=inline, which leaves it to the lcores "
+        "that send");
+  }
+  for (const auto& [queue, lcore] : c.completion_lcore) {
+    PENSTOCK_RETURN_IF_ERROR(CheckPort("completion-lcore", queue.first));
+    PENSTOCK_RETURN_IF_ERROR(CheckRange("completion-lcore", queue.second, 0, kMaxQueues - 1u));
+    PENSTOCK_RETURN_IF_ERROR(CheckRange("completion-lcore", lcore, 0, kMaxLcores - 1u));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTxBudget(const PerPort& values) {
+  PerPort numbers = values;
+  if (numbers.all == kTxBudgetAuto) numbers.all = std::nullopt;
+  std::erase_if(numbers.of_port, [](const auto& each) {
+    return each.first < kMaxPorts && each.second == kTxBudgetAuto;
+  });
+  return CheckPerPort("tx-budget", numbers, kLeastTxBudget, kMaxDescriptors);
+}
+
 // One row per field: the option's name, what a change of it needs, and how to tell.
 struct Field {
   absl::string_view option;
@@ -101,6 +133,11 @@ constexpr Field kFields[] = {
     PENSTOCK_FIELD("txd", kPorts, txd),
     PENSTOCK_FIELD("burst", kPipeline, burst),
     PENSTOCK_FIELD("tx-retries", kPipeline, tx_retries),
+    PENSTOCK_FIELD("completion", kPorts, completion),
+    PENSTOCK_FIELD("completion-threshold", kPipeline, completion_threshold),
+    PENSTOCK_FIELD("completion-age", kPipeline, completion_age_ns),
+    PENSTOCK_FIELD("completion-lcore", kPorts, completion_lcore),
+    PENSTOCK_FIELD("tx-budget", kSettings, tx_budget),
     PENSTOCK_FIELD("rss", kPorts, rss),
     PENSTOCK_FIELD("max-pkt-len", kPorts, max_packet_bytes),
     PENSTOCK_FIELD("rx-offloads", kPorts, rx_offloads),
@@ -108,6 +145,7 @@ constexpr Field kFields[] = {
     PENSTOCK_FIELD("total-num-mbufs", kProcess, total_num_mbufs),
     PENSTOCK_FIELD("mbuf-size", kProcess, mbuf_size),
     PENSTOCK_FIELD("mbcache", kProcess, mbcache),
+    PENSTOCK_FIELD("mempool", kProcess, mempool),
     PENSTOCK_FIELD("txpkts", kPipeline, txpkts),
     PENSTOCK_FIELD("tx-ip", kPipeline, tx_ip),
     PENSTOCK_FIELD("tx-udp", kPipeline, tx_udp),
@@ -148,10 +186,12 @@ absl::Status Validate(const Configuration& c) {
   for (uint16_t port : c.stopped_ports) PENSTOCK_RETURN_IF_ERROR(CheckPort("port stop", port));
   PENSTOCK_RETURN_IF_ERROR(CheckRange("burst", c.burst, 1, kMaxBurst));
   PENSTOCK_RETURN_IF_ERROR(CheckRange("tx-retries", c.tx_retries, 0, kMaxTxRetries));
+  PENSTOCK_RETURN_IF_ERROR(CheckCompletion(c));
   PENSTOCK_RETURN_IF_ERROR(CheckPerPort("rxq", c.rxq, 1, kMaxQueues));
   PENSTOCK_RETURN_IF_ERROR(CheckPerPort("txq", c.txq, 1, kMaxQueues));
   PENSTOCK_RETURN_IF_ERROR(CheckPerPort("rxd", c.rxd, 1, kMaxDescriptors));
   PENSTOCK_RETURN_IF_ERROR(CheckPerPort("txd", c.txd, 1, kMaxDescriptors));
+  PENSTOCK_RETURN_IF_ERROR(CheckTxBudget(c.tx_budget));
   if (c.max_packet_bytes != 0) {
     PENSTOCK_RETURN_IF_ERROR(CheckRange("max-pkt-len", c.max_packet_bytes + uint64_t{kFcsBytes},
                                         kMinMaxPacketBytes + kFcsBytes,

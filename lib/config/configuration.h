@@ -17,6 +17,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -34,7 +35,17 @@ enum class PortTopology { kPaired, kChained, kLoop };
 // IP addresses and, where there are, UDP or TCP ports.
 enum class Rss { kDefault, kIp, kUdp };
 
+// What mempools are made of: mempool_deferred, DPDK's ring_mp_mc, or what is there. The last is
+// what EAL's --mbuf-pool-ops-name or the platform's own driver says, and deferred if neither does.
+enum class MempoolOps { kWhatIsThere, kDeferred, kRing };
+
+// Who takes back what was sent: kDefault is a stage of the lcore's loop where the port can do that
+// outside tx_burst, unless its devargs say inline.
+enum class Completion { kDefault, kStage, kInline };
+
 inline constexpr uint16_t kMaxBurst = 512;
+inline constexpr uint16_t kLeastTxBudget = 32;  // As the kernel has it.
+inline constexpr uint16_t kTxBudgetAuto = 0;    // In Configuration::tx_budget.
 inline constexpr uint32_t kMaxTxRetries = 1'000'000;
 inline constexpr uint16_t kMaxPorts = 32;    // As DPDK is built.
 inline constexpr uint16_t kMaxLcores = 128;  // As DPDK is built; numbered from 0.
@@ -52,6 +63,8 @@ inline constexpr uint32_t kMinMbufs = 1024;
 inline constexpr uint32_t kMaxMbufs = 1u << 28;
 inline constexpr uint16_t kMaxMbufCache = 512;  // DPDK's own limit.
 inline constexpr uint32_t kMaxSeconds = 365 * 24 * 3600;
+inline constexpr uint64_t kMinCompletionAgeNs = 1'000;
+inline constexpr uint64_t kMaxCompletionAgeNs = 10'000'000'000;
 inline constexpr uint64_t kMinMemoryBytes = uint64_t{64} << 20;
 inline constexpr uint64_t kMaxMemoryBytes = uint64_t{1} << 40;
 
@@ -94,6 +107,15 @@ struct Configuration {
   PerPort txd;
   uint16_t burst = 32;
   uint32_t tx_retries = 0;
+  Completion completion = Completion::kDefault;
+  uint16_t completion_threshold = 64;  // Packets in flight that are worth a look.
+  // How old the oldest in flight may grow while its queue is sent to, and when it is idle.
+  std::array<uint64_t, 2> completion_age_ns = {100'000, 1'000'000};
+  // (port, queue) → the lcore that reaps it, where it is not the one that sends.
+  std::map<std::pair<uint16_t, uint16_t>, uint16_t> completion_lcore;
+  // Descriptors per send call of an AF_XDP port, or kTxBudgetAuto. Nothing: auto as well, where the
+  // port has budgets and its devargs do not say otherwise.
+  PerPort tx_budget;
   Rss rss = Rss::kDefault;
   uint16_t max_packet_bytes = 0;  // --max-pkt-len, without FCS; 0: what the port has.
   // Asked for beside what the mode needs, as RTE_ETH_RX_OFFLOAD_* and RTE_ETH_TX_OFFLOAD_*; the
@@ -105,6 +127,7 @@ struct Configuration {
   uint32_t total_num_mbufs = 0;  // Per mempool; 0: computed from the plan.
   uint16_t mbuf_size = 2176;     // Data room in bytes, headroom included.
   uint16_t mbcache = 250;
+  MempoolOps mempool = MempoolOps::kWhatIsThere;
 
   // ---- what txonly and flowgen make ----
   std::vector<uint16_t> txpkts = {64};  // Segment lengths of one packet, without FCS.

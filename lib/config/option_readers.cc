@@ -2,7 +2,9 @@
 #include "lib/config/option_readers.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -16,9 +18,9 @@ absl::Status Accepted(absl::string_view what) {
 }
 
 absl::Status ReadSwitch(absl::string_view text, bool& out) {
-  if (text != "true" && text != "false") return Accepted("true or false");
-  out = text == "true";
-  return absl::OkStatus();
+  static constexpr Word<bool> kWords[] = {
+      {"on", true}, {"off", false}, {"true", true}, {"false", false}};
+  return ReadWord(text, kWords, out);
 }
 
 absl::Status ReadSeconds(absl::string_view text, double& out) {
@@ -33,27 +35,55 @@ absl::Status ReadSeconds(absl::string_view text, double& out) {
   return absl::OkStatus();
 }
 
-absl::Status ReadPerPort(absl::string_view text, uint16_t max, PerPort& out) {
-  const std::string accepted =
-      absl::StrCat("1 to ", max, ", or by port, such as 0:2,1:1 (each port once)");
+namespace {
+
+// "N" or "PORT:N,…", each N as `read` has it; nothing is accepted of which it returns nothing.
+absl::Status ReadByPort(absl::string_view text, const std::string& accepted, PerPort& out,
+                        absl::FunctionRef<std::optional<uint16_t>(absl::string_view)> read) {
   PerPort values;
   if (!absl::StrContains(text, ':')) {
-    const auto value = ParseUnsigned(text, 1, max);
-    if (!value.ok()) return Accepted(accepted);
-    values.all = static_cast<uint16_t>(*value);
+    values.all = read(text);
+    if (!values.all) return Accepted(accepted);
   } else {
     for (absl::string_view item : absl::StrSplit(text, ',')) {
       const std::vector<absl::string_view> pair = absl::StrSplit(item, ':');
       if (pair.size() != 2) return Accepted(accepted);
       const auto port = ParseUnsigned(pair[0], 0, kMaxPorts - 1);
-      const auto value = ParseUnsigned(pair[1], 1, max);
-      if (!port.ok() || !value.ok()) return Accepted(accepted);
+      const auto value = read(pair[1]);
+      if (!port.ok() || !value) return Accepted(accepted);
       const bool fresh = values.of_port.emplace(*port, *value).second;
       if (!fresh) return Accepted(accepted);
     }
   }
   out = values;
   return absl::OkStatus();
+}
+
+std::optional<uint16_t> NumberWithin(absl::string_view text, uint16_t min, uint16_t max) {
+  const auto value = ParseUnsigned(text, min, max);
+  return value.ok() ? std::optional(static_cast<uint16_t>(*value)) : std::nullopt;
+}
+
+}  // namespace
+
+absl::Status ReadPerPort(absl::string_view text, uint16_t max, PerPort& out) {
+  return ReadByPort(text,
+                    absl::StrCat("1 to ", max, ", or by port, such as 0:2,1:1 (each port once)"),
+                    out, [max](absl::string_view value) { return NumberWithin(value, 1, max); });
+}
+
+absl::Status ReadTxBudget(absl::string_view text, PerPort& out) {
+  if (text == "default") {
+    out = {};
+    return absl::OkStatus();
+  }
+  return ReadByPort(text,
+                    absl::StrCat("auto, default, ", kLeastTxBudget, " to ", kMaxDescriptors,
+                                 ", or by port, such as 0:auto,1:64 (each port once)"),
+                    out, [](absl::string_view value) {
+                      return value == "auto" ? std::optional(kTxBudgetAuto)
+                                             : NumberWithin(value, kLeastTxBudget, kMaxDescriptors);
+                    });
 }
 
 namespace {
@@ -131,6 +161,42 @@ absl::Status ReadOffloadSwitch(absl::string_view text, uint64_t bits, uint64_t& 
 absl::Status AddOffloads(absl::string_view text, std::span<const Offload> table, uint64_t& out) {
   PENSTOCK_ASSIGN_OR_RETURN(const uint64_t bits, ParseOffloads(table, text));
   out |= bits;
+  return absl::OkStatus();
+}
+
+absl::Status ReadCompletionAge(absl::string_view text, std::array<uint64_t, 2>& out_ns) {
+  const std::vector<absl::string_view> pair = absl::StrSplit(text, ',');
+  if (pair.size() == 2) {
+    const auto busy = ParseDurationNs(pair[0], kMinCompletionAgeNs, kMaxCompletionAgeNs);
+    const auto idle = ParseDurationNs(pair[1], kMinCompletionAgeNs, kMaxCompletionAgeNs);
+    if (busy.ok() && idle.ok() && *busy <= *idle) {
+      out_ns = {*busy, *idle};
+      return absl::OkStatus();
+    }
+  }
+  return Accepted("BUSY,IDLE, times of 1us to 10s, the first no longer, such as 100us,1ms");
+}
+
+absl::Status ReadCompletionLcore(absl::string_view text,
+                                 std::map<std::pair<uint16_t, uint16_t>, uint16_t>& out) {
+  std::map<std::pair<uint16_t, uint16_t>, uint16_t> reapers;
+  if (text == "default") {
+    out = reapers;
+    return absl::OkStatus();
+  }
+  const absl::Status refused =
+      Accepted("default, or PORT.QUEUE@LCORE,..., each queue once, such as 0.0@2");
+  for (const absl::string_view item : absl::StrSplit(text, ',')) {
+    const std::vector<absl::string_view> at = absl::StrSplit(item, '@');
+    const std::vector<absl::string_view> queue = absl::StrSplit(at.front(), '.');
+    if (at.size() != 2 || queue.size() != 2) return refused;
+    const auto port = ParseUnsigned(queue[0], 0, kMaxPorts - 1);
+    const auto number = ParseUnsigned(queue[1], 0, kMaxQueues - 1);
+    const auto lcore = ParseUnsigned(at[1], 0, kMaxLcores - 1);
+    if (!port.ok() || !number.ok() || !lcore.ok()) return refused;
+    if (!reapers.emplace(std::pair(*port, *number), *lcore).second) return refused;
+  }
+  out = reapers;
   return absl::OkStatus();
 }
 

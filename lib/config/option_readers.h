@@ -13,6 +13,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,6 +28,7 @@ namespace penstock {
 
 absl::Status Accepted(absl::string_view what);
 
+// on or off; true or false, as YAML has it.
 absl::Status ReadSwitch(absl::string_view text, bool& out);
 
 template <typename T>
@@ -62,6 +64,9 @@ absl::Status ReadWord(absl::string_view text, const Word<T> (&words)[n], T& out)
 // "N" or "PORT:N,PORT:N,…".
 absl::Status ReadPerPort(absl::string_view text, uint16_t max, PerPort& out);
 
+// "N", "auto" (kTxBudgetAuto), or either by port.
+absl::Status ReadTxBudget(absl::string_view text, PerPort& out);
+
 // "0x6": the numbers of the bits, growing; below `most`, and 64.
 absl::Status ReadMask(absl::string_view text, unsigned most, std::vector<uint16_t>& out);
 
@@ -79,6 +84,12 @@ absl::Status ReadOffloadSwitch(absl::string_view text, uint64_t bits, uint64_t& 
 
 // As ParseOffloads; adds them to `out`.
 absl::Status AddOffloads(absl::string_view text, std::span<const Offload> table, uint64_t& out);
+
+// "100us,1ms"
+absl::Status ReadCompletionAge(absl::string_view text, std::array<uint64_t, 2>& out_ns);
+// "0.0@2,1.0@2"
+absl::Status ReadCompletionLcore(absl::string_view text,
+                                 std::map<std::pair<uint16_t, uint16_t>, uint16_t>& out);
 
 absl::Status ReadTxpkts(absl::string_view text, std::vector<uint16_t>& out);
 absl::Status ReadTxIp(absl::string_view text, std::array<Ipv4Address, 2>& out);

@@ -15,7 +15,7 @@ namespace {
 
 using C = Configuration;
 
-std::string Switch(bool on) { return on ? "true" : "false"; }
+std::string Switch(bool on) { return on ? "on" : "off"; }
 
 // Nothing where 0 means that penstock decides.
 std::string Number(uint64_t value) { return value == 0 ? "" : absl::StrCat(value); }
@@ -23,6 +23,16 @@ std::string Number(uint64_t value) { return value == 0 ? "" : absl::StrCat(value
 std::string Text(const PerPort& values) {
   if (values.of_port.empty()) return values.all ? absl::StrCat(*values.all) : "";
   return absl::StrJoin(values.of_port, ",", absl::PairFormatter(":"));
+}
+
+std::string TxBudget(const PerPort& values) {
+  const auto text = [](uint16_t budget) {
+    return budget == kTxBudgetAuto ? std::string("auto") : absl::StrCat(budget);
+  };
+  if (values.of_port.empty()) return values.all ? text(*values.all) : "";
+  return absl::StrJoin(values.of_port, ",", [&](std::string* out, const auto& each) {
+    absl::StrAppend(out, each.first, ":", text(each.second));
+  });
 }
 
 std::string Text(PortTopology topology) {
@@ -37,9 +47,41 @@ std::string Text(PortTopology topology) {
   return "";
 }
 
+// Nothing where penstock decides.
+std::string Text(MempoolOps ops) {
+  switch (ops) {
+    case MempoolOps::kWhatIsThere:
+      break;
+    case MempoolOps::kDeferred:
+      return "deferred";
+    case MempoolOps::kRing:
+      return "ring";
+  }
+  return "";
+}
+
 std::string Text(const std::map<uint16_t, MacAddress>& peers) {
   return absl::StrJoin(peers, " ", [](std::string* out, const auto& peer) {
     absl::StrAppend(out, peer.first, ",", peer.second.Format());
+  });
+}
+
+std::string Text(Completion completion) {
+  switch (completion) {
+    case Completion::kDefault:
+      return "";
+    case Completion::kStage:
+      return "stage";
+    case Completion::kInline:
+      return "inline";
+  }
+  return "";
+}
+
+std::string Text(const std::map<std::pair<uint16_t, uint16_t>, uint16_t>& reapers) {
+  return absl::StrJoin(reapers, ",", [](std::string* out, const auto& reaper) {
+    const auto& [queue, lcore] = reaper;
+    absl::StrAppend(out, queue.first, ".", queue.second, "@", lcore);
   });
 }
 
@@ -78,6 +120,15 @@ constexpr Row kRows[] = {
     {"txd", [](const C& c) { return Text(c.txd); }},
     {"burst", [](const C& c) { return absl::StrCat(c.burst); }},
     {"tx-retries", [](const C& c) { return absl::StrCat(c.tx_retries); }},
+    {"completion", [](const C& c) { return Text(c.completion); }},
+    {"completion-threshold", [](const C& c) { return absl::StrCat(c.completion_threshold); }},
+    {"completion-age",
+     [](const C& c) {
+       return absl::StrCat(FormatDurationNs(c.completion_age_ns[0]), ",",
+                           FormatDurationNs(c.completion_age_ns[1]));
+     }},
+    {"completion-lcore", [](const C& c) { return Text(c.completion_lcore); }},
+    {"tx-budget", [](const C& c) { return TxBudget(c.tx_budget); }},
     {"rss-ip", [](const C& c) { return Switch(c.rss == Rss::kIp); }},
     {"rss-udp", [](const C& c) { return Switch(c.rss == Rss::kUdp); }},
     // The option counts the FCS.
@@ -90,6 +141,7 @@ constexpr Row kRows[] = {
     {"total-num-mbufs", [](const C& c) { return Number(c.total_num_mbufs); }},
     {"mbuf-size", [](const C& c) { return absl::StrCat(c.mbuf_size); }},
     {"mbcache", [](const C& c) { return absl::StrCat(c.mbcache); }},
+    {"mempool", [](const C& c) { return Text(c.mempool); }},
     {"txpkts", [](const C& c) { return absl::StrJoin(c.txpkts, ","); }},
     {"tx-ip",
      [](const C& c) { return absl::StrCat(c.tx_ip[0].Format(), ",", c.tx_ip[1].Format()); }},

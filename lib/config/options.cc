@@ -19,10 +19,15 @@ namespace {
 constexpr Word<PortTopology> kTopologies[] = {{"paired", PortTopology::kPaired},
                                               {"chained", PortTopology::kChained},
                                               {"loop", PortTopology::kLoop}};
+constexpr Word<MempoolOps> kMempools[] = {{"deferred", MempoolOps::kDeferred},
+                                          {"ring", MempoolOps::kRing}};
 constexpr Word<Severity> kLogLevels[] = {{SeverityName(Severity::kDebug), Severity::kDebug},
                                          {SeverityName(Severity::kInfo), Severity::kInfo},
                                          {SeverityName(Severity::kWarning), Severity::kWarning},
                                          {SeverityName(Severity::kError), Severity::kError}};
+
+constexpr Word<Completion> kCompletions[] = {{"stage", Completion::kStage},
+                                             {"inline", Completion::kInline}};
 
 using C = Configuration;
 using V = absl::string_view;
@@ -174,6 +179,33 @@ constexpr Option kOptions[] = {
      .help = "further tries for packets a TX queue did not take (default 0), then they are dropped",
      .set = [](C& c, V v) { return ReadNumber(v, 0, kMaxTxRetries, c.tx_retries); }},
     {.area = "queues",
+     .name = "completion",
+     .argument = "WAY",
+     .help = "who takes back what was sent: stage (the lcore's loop, the default) or inline "
+             "(tx_burst)",
+     .set = [](C& c, V v) { return ReadWord(v, kCompletions, c.completion); }},
+    {.area = "queues",
+     .name = "completion-threshold",
+     .argument = "N",
+     .help = "packets in flight that the stage takes back at once (default 64)",
+     .set = [](C& c, V v) { return ReadNumber(v, 1, kMaxDescriptors, c.completion_threshold); }},
+    {.area = "queues",
+     .name = "completion-age",
+     .argument = "BUSY,IDLE",
+     .help = "how old they may grow on a queue in use, and on an idle one (default 100us,1ms)",
+     .set = [](C& c, V v) { return ReadCompletionAge(v, c.completion_age_ns); }},
+    {.area = "queues",
+     .name = "completion-lcore",
+     .argument = "default|PORT.QUEUE@LCORE,...",
+     .help = "the lcore that takes back what that TX queue sent (default the one that sends)",
+     .set = [](C& c, V v) { return ReadCompletionLcore(v, c.completion_lcore); }},
+    {.area = "queues",
+     .name = "tx-budget",
+     .argument = "N|auto|default|PORT:N,...",
+     .help =
+         "packets per send call of AF_XDP ports, 32 to the TX ring (default auto: as bursts are)",
+     .set = [](C& c, V v) { return ReadTxBudget(v, c.tx_budget); }},
+    {.area = "queues",
      .name = "rss-ip",
      .argument = "",
      .help = "spread packets over RX queues by IP addresses only (default: UDP, TCP ports as well)",
@@ -237,6 +269,11 @@ constexpr Option kOptions[] = {
      .argument = "N",
      .help = "mbufs that each lcore's cache keeps, 0 to 512 (default 250)",
      .set = [](C& c, V v) { return ReadNumber(v, 0, kMaxMbufCache, c.mbcache); }},
+    {.area = "mempool",
+     .name = "mempool",
+     .argument = "KIND",
+     .help = "deferred or ring (default deferred, unless EAL's --mbuf-pool-ops-name says another)",
+     .set = [](C& c, V v) { return ReadWord(v, kMempools, c.mempool); }},
 
     {.area = "txonly",
      .name = "txpkts",

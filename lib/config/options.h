@@ -44,7 +44,7 @@ std::span<const Option> Options();
 // Null when there is no such option.
 const Option* FindOption(absl::string_view name);
 
-// Sets one option from its text. A switch takes "true" or "false". InvalidArgument, in one line of
+// Sets one option from its text. A switch takes "on" or "off". InvalidArgument, in one line of
 // which the value is shown escaped and cut; `configuration` is then unchanged:
 //   "--burst=0: accepted: 1 to 512"
 absl::Status SetOption(Configuration& configuration, absl::string_view name,

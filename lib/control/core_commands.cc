@@ -10,6 +10,7 @@
 #include "lib/control/run_commands.h"
 #include "lib/control/set_commands.h"
 #include "lib/control/show_commands.h"
+#include "lib/control/tx_commands.h"
 
 namespace penstock {
 namespace {
@@ -43,6 +44,7 @@ absl::Status AddStageCommands(Runtime& runtime, CommandSet& commands) {
 absl::Status AddCoreCommands(Runtime& runtime, CommandSet& commands) {
   PENSTOCK_RETURN_IF_ERROR(AddRunCommands(runtime, commands));
   PENSTOCK_RETURN_IF_ERROR(AddShowCommands(runtime, commands));
+  PENSTOCK_RETURN_IF_ERROR(AddTxCommands(runtime, commands));
   PENSTOCK_RETURN_IF_ERROR(AddPortCommands(runtime, commands));
   PENSTOCK_RETURN_IF_ERROR(AddSetCommands(runtime, commands));
   return AddStageCommands(runtime, commands);

@@ -104,6 +104,7 @@ void ShowInfo(const Port& port, std::string& output) {
                         port.started() ? "started" : "stopped", state.link_up ? "up " : "down",
                         state.link_up ? SpeedText(state) : "", state.mtu_bytes,
                         state.promiscuous ? "on" : "off");
+  if (!state.firmware.empty()) absl::StrAppend(&output, "  firmware: ", state.firmware, "\n");
   const auto queues = [&](absl::string_view name, const QueueLimits& limits) {
     absl::StrAppendFormat(&output, "  %s queues: at most %d, of %d to %d descriptors\n", name,
                           limits.max_queues, limits.min_descriptors, limits.max_descriptors);

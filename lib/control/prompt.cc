@@ -5,6 +5,7 @@
 #include <cmdline_parse.h>
 #include <cmdline_rdline.h>
 #include <cmdline_socket.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <functional>
 #include <iterator>
 #include <list>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,12 +53,20 @@ class Prompt::Instructions {
   }
   ~Instructions() {
     if (line_ != nullptr) cmdline_stdin_exit(line_);  // Which frees it.
+    if (terminal_) tcsetattr(STDIN_FILENO, TCSANOW, &*terminal_);
     for (cmdline_parse_inst_t* instruction : context_) std::free(instruction);
   }
   Instructions(const Instructions&) = delete;
   Instructions& operator=(const Instructions&) = delete;
 
   absl::Status Open() {
+    // The library shows its prompt before it takes the terminal over: what is typed in between, by
+    // a program that waits for the prompt, would stand there twice.
+    if (termios terminal; tcgetattr(STDIN_FILENO, &terminal) == 0) {
+      terminal_ = terminal;
+      terminal.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+      tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
+    }
     line_ = cmdline_stdin_new(context_.data(), "penstock> ");
     return line_ != nullptr ? absl::OkStatus() : absl::InternalError("cmdline_stdin_new failed");
   }
@@ -234,8 +244,9 @@ class Prompt::Instructions {
   std::vector<cmdline_parse_inst_t*> context_;
   std::list<Token> tokens_;  // A list: the library keeps pointers to its elements.
   cmdline* line_ = nullptr;
-  size_t typed_ = 0;   // Characters of the line so far.
-  bool fresh_ = true;  // The next one begins a line.
+  std::optional<termios> terminal_;  // As it was, if there is one.
+  size_t typed_ = 0;                 // Characters of the line so far.
+  bool fresh_ = true;                // The next one begins a line.
   // Of the line being completed: the words before, and what may follow them.
   std::vector<std::string> words_;
   std::vector<Candidate> candidates_;

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "lib/base/status.h"
 #include "lib/config/option_text.h"
 #include "lib/config/options.h"
@@ -49,7 +51,17 @@ struct Choices {
   absl::string_view words;
 };
 constexpr Choices kChoices[] = {{"port-topology", "(paired|chained|loop)"},
+                                {"completion", "(stage|inline)"},
                                 {"log-level", "(debug|info|warning|error)"}};
+
+// Words that stand beside numbers are offered as well: "auto|default" of "N|auto|default|PORT:N".
+std::string WordsOf(const Option& option) {
+  std::vector<absl::string_view> words = absl::StrSplit(option.argument, '|');
+  std::erase_if(words, [](absl::string_view word) {
+    return word.empty() || !std::ranges::all_of(word, absl::ascii_islower);
+  });
+  return absl::StrJoin(words, "|");
+}
 
 std::string SyntaxOf(const Option& option) {
   const auto choices = std::ranges::find(kChoices, option.name, &Choices::option);
@@ -84,9 +96,7 @@ absl::Status AddSetCommands(Runtime& runtime, CommandSet& commands) {
     if (option == nullptr) return absl::NotFoundError(absl::StrCat("no option --", name));
     return commands.Add({std::move(syntax), std::string(help),
                          [&runtime, option](Arguments arguments, std::string& output) {
-                           std::string value = arguments[0];
-                           if (option->argument.empty()) value = value == "on" ? "true" : "false";
-                           return Set(runtime, *option, value, output);
+                           return Set(runtime, *option, arguments[0], output);
                          }});
   };
   std::vector<absl::string_view> modes;
@@ -110,6 +120,10 @@ absl::Status AddSetCommands(Runtime& runtime, CommandSet& commands) {
     if (std::ranges::find(kNotSet, option.name) != std::end(kNotSet)) continue;
     const ChangeKind kind = ChangeOf(FieldOf(option));
     if (kind == ChangeKind::kNone || kind == ChangeKind::kProcess) continue;
+    if (const std::string words = WordsOf(option); !words.empty()) {
+      PENSTOCK_RETURN_IF_ERROR(
+          add(absl::StrCat("set ", option.name, " (", words, ")"), option.help, option.name));
+    }
     PENSTOCK_RETURN_IF_ERROR(add(SyntaxOf(option), option.help, option.name));
   }
   return absl::OkStatus();

@@ -28,7 +28,7 @@ const std::vector<Subject>& Subjects() {
       {"cores", {"corelist", "nb-cores"}},
       {"rxtx",
        {"rxq", "txq", "rxd", "txd", "burst", "rss-ip", "rss-udp", "max-pkt-len", "rx-offloads",
-        "tx-offloads", "mbuf-size"}},
+        "tx-offloads", "tx-budget", "mbuf-size"}},
       {"txpkts", {"txpkts", "tx-ip", "tx-udp", "txonly-multi-flow", "flowgen-flows"}},
   };
   return *subjects;

@@ -2,14 +2,16 @@
 //
 // LcoreProgram: what one lcore runs, as the runtime sees it; LcoreLoop: the loop itself.
 //
-// One iteration: receive a burst from each RX queue and pass it down the row of stages, let the
-// stages release or make packets, send what was gathered, then balance the books: counters, the
-// answer to who asked for them, heartbeat, quiescent state. Nothing is allocated, logged or locked
-// in it but the lock of a queue that the plan shares.
+// One iteration: take home what other lcores freed, receive a burst from each RX queue and pass it
+// down the row of stages, let the stages release or make packets, send what was gathered, take back
+// what was sent when that is due, then balance the books: counters, the answer to who asked for
+// them, heartbeat, quiescent state.
+// Nothing is allocated, logged or locked in it but the lock of a queue that the plan shares.
 
 #ifndef PENSTOCK_LIB_PIPELINE_LCORE_LOOP_H_
 #define PENSTOCK_LIB_PIPELINE_LCORE_LOOP_H_
 
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_rcu_qsbr.h>
 
@@ -17,15 +19,20 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "lib/base/clock.h"
 #include "lib/base/cycles.h"
+#include "lib/pipeline/completion_stage.h"
 #include "lib/pipeline/first_bursts.h"
 #include "lib/pipeline/lcore_counters.h"
 #include "lib/pipeline/outlets.h"
 #include "lib/pipeline/pipeline.h"
 #include "lib/pipeline/stage.h"
+#include "lib/port/tx_reaper.h"
+#include "lib/ring/home_mail.h"
 #include "lib/stats/counter_page.h"
 
 namespace penstock {
@@ -67,9 +74,21 @@ struct LcoreResources {
   uint32_t tx_retries;
   rte_rcu_qsbr* quiescence;                      // The lcore reports under its own lcore id.
   std::unique_ptr<FirstBursts> first = nullptr;  // What it sends before anything else.
+  std::vector<HomeMail> mail = {};               // Of each mempool that has a home here.
+  // The TX queues that it reaps.
+  struct Reaped {
+    TxReaper queue;
+    CompletionPace pace;
+    // How many packets the queue was given: in its own slot, or by all its users together.
+    TxSlot slot = kNoSlot;
+    const std::atomic<uint64_t>* sent = nullptr;
+  };
+  std::vector<Reaped> reaped = {};
 };
 
-template <class Row, class Policy>
+using LcoreCompletion = CompletionStage<TxReaper, TscClock>;
+
+template <class Row, class Policy, class Completion>
 class LcoreLoop final : public LcoreProgram {
  public:
   LcoreLoop(const StageContext& context, LcoreResources resources, LcoreCounters layout,
@@ -80,7 +99,9 @@ class LcoreLoop final : public LcoreProgram {
         quiescence_(resources.quiescence),
         row_(std::move(row)),
         outlets_(std::move(resources.tx), layout, page_.local().data(), resources.tx_retries),
-        first_(std::move(resources.first)) {
+        completion_(MakeCompletion(resources.reaped)),
+        first_(std::move(resources.first)),
+        mail_(std::move(resources.mail)) {
     sending_first_.store(first_ != nullptr, std::memory_order_relaxed);
     for (const StageContext::Rx& rx : context.rx) rx_.push_back({rx.port, rx.queue});
   }
@@ -107,6 +128,7 @@ class LcoreLoop final : public LcoreProgram {
     if (busy) page_.local()[LcoreCounters::kBusyCycles] += ReadTsc() - since_tsc;
     row_->Drain(outlets_);
     outlets_.Flush();
+    completion_.Finish();
     EndIteration();
     rte_rcu_qsbr_thread_offline(quiescence_, lcore_);
     page_.Stop();
@@ -143,6 +165,7 @@ class LcoreLoop final : public LcoreProgram {
 
   // Returns whether a packet was received or made.
   bool Iterate() noexcept {
+    for (const HomeMail& mail : mail_) mail.TakeHome();
     uint64_t* const counts = page_.local().data();
     uint64_t moved = 0;
     for (size_t slot = 0; slot < rx_.size(); ++slot) {
@@ -159,7 +182,24 @@ class LcoreLoop final : public LcoreProgram {
     const uint64_t made = counts[LcoreCounters::kMade];
     row_->Poll(outlets_);
     outlets_.Flush();
-    return moved + (counts[LcoreCounters::kMade] - made) > 0;
+    const uint64_t work = moved + (counts[LcoreCounters::kMade] - made);
+    completion_.Pace(work);
+    return work > 0;
+  }
+
+  Completion MakeCompletion(const std::vector<LcoreResources::Reaped>& reaped) {
+    if constexpr (std::is_same_v<Completion, NoCompletion>) {
+      return {};
+    } else {
+      uint64_t* const counts = page_.local().data();
+      std::vector<LcoreCompletion::Reaped> queues;
+      for (const LcoreResources::Reaped& each : reaped) {
+        const SentCount sent =
+            each.sent != nullptr ? SentCount(each.sent) : SentCount(counts + layout_.Tx(each.slot));
+        queues.push_back({each.queue, sent, each.pace});
+      }
+      return Completion(TscClock(rte_get_tsc_hz()), queues, counts + layout_.ReapedQueue(0));
+    }
   }
 
   // The books balance here.
@@ -175,7 +215,9 @@ class LcoreLoop final : public LcoreProgram {
   std::vector<RxQueue> rx_;
   std::unique_ptr<Row> row_;
   LcoreOutlets<Policy> outlets_;
+  [[no_unique_address]] Completion completion_;
   std::unique_ptr<FirstBursts> first_;  // Null but at a start with tx_first.
+  std::vector<HomeMail> mail_;          // Empty where mempools have no homes.
   PENSTOCK_CACHE_ALIGNED std::array<rte_mbuf*, kMaxBurst> mbufs_;
 };
 

@@ -134,11 +134,21 @@ struct Row {
     return all;
   }();
 
-  template <bool kSomeLocked, bool kSomeSingleSegment>
+  using MakeLoop = std::unique_ptr<LcoreProgram> (*)(const StageContext& context,
+                                                     LcoreResources resources, LcoreCounters layout,
+                                                     std::unique_ptr<Line> line);
+  template <bool kByQueue, bool kSomeSingleSegment, class Completion>
   static std::unique_ptr<LcoreProgram> Loop(const StageContext& context, LcoreResources resources,
                                             LcoreCounters layout, std::unique_ptr<Line> line) {
-    return std::make_unique<LcoreLoop<Line, TxPolicy<kSomeLocked, kSomeSingleSegment>>>(
+    return std::make_unique<LcoreLoop<Line, TxPolicy<kByQueue, kSomeSingleSegment>, Completion>>(
         context, std::move(resources), layout, std::move(line));
+  }
+  template <class Completion>
+  static MakeLoop LoopFor(bool by_queue, bool single_segment) {
+    if (by_queue) {
+      return single_segment ? &Loop<true, true, Completion> : &Loop<true, false, Completion>;
+    }
+    return single_segment ? &Loop<false, true, Completion> : &Loop<false, false, Completion>;
   }
 
   // Picks the loop that does just what this lcore's part of the plan needs.
@@ -146,15 +156,16 @@ struct Row {
                                                               LcoreResources resources) {
     PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Line> line, Line::Create(context));
     const LcoreCounters layout{context.rx.size(), context.tx.size(), Line::FirstDrop(Line::kStages),
-                               Line::FirstCounter(Line::kStages)};
-    bool locked = false;
+                               Line::FirstCounter(Line::kStages), resources.reaped.size()};
+    bool by_queue = false;
     bool single_segment = false;
     for (const TxQueue& queue : resources.tx) {
-      locked |= queue.lock != nullptr;
+      by_queue |= queue.lock != nullptr || queue.sends != nullptr;
       single_segment |= queue.single_segment;
     }
-    const auto make = locked ? (single_segment ? &Loop<true, true> : &Loop<true, false>)
-                             : (single_segment ? &Loop<false, true> : &Loop<false, false>);
+    const MakeLoop make = resources.reaped.empty()
+                              ? LoopFor<NoCompletion>(by_queue, single_segment)
+                              : LoopFor<LcoreCompletion>(by_queue, single_segment);
     return make(context, std::move(resources), layout, std::move(line));
   }
 };

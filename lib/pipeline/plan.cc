@@ -44,6 +44,11 @@ std::string FormatPlan(const Plan& plan) {
                           tx.empty() ? "-" : absl::StrJoin(tx, "; "),
                           lcore.Idle() ? "-" : absl::StrCat(lcore.mempool));
   }
+  for (const LcorePlan& lcore : plan.lcores) {
+    if (lcore.reaps.empty()) continue;
+    absl::StrAppendFormat(&text, "  lcore %d reaps tx queues %s\n", lcore.lcore,
+                          QueueList(lcore.reaps));
+  }
   for (const PortPlan& port : plan.ports) {
     absl::StrAppendFormat(&text, "  port %d: %d rx queues of %d, %d tx queues of %d, mempool %d\n",
                           port.port, port.rx_queues, port.rx_descriptors, port.tx_queues,
@@ -83,10 +88,12 @@ Json ToJson(const Plan& plan) {
     json["lcores"].push_back(row);
   }
   for (const TxQueuePlan& queue : plan.tx_queues) {
-    json["tx_queues"].push_back({{"port", queue.port},
-                                 {"queue", queue.queue},
-                                 {"users", queue.users},
-                                 {"sharing", SharingName(queue.sharing)}});
+    Json row = {{"port", queue.port},
+                {"queue", queue.queue},
+                {"users", queue.users},
+                {"sharing", SharingName(queue.sharing)}};
+    if (queue.reaper) row["reaper"] = *queue.reaper;
+    json["tx_queues"].push_back(row);
   }
   for (const MempoolPlan& pool : plan.mempools) {
     json["mempools"].push_back({{"numa_node", pool.numa_node}, {"mbufs", pool.mbufs}});

@@ -7,10 +7,12 @@
 #define PENSTOCK_LIB_PIPELINE_PLAN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "lib/port/port_setup.h"
 #include "lib/text/json.h"
 
 namespace penstock {
@@ -26,14 +28,17 @@ struct PortPlan {
   uint16_t tx_descriptors = 0;
   uint16_t mempool = 0;      // Index into Plan::mempools.
   bool mt_lockfree = false;  // Lcores share a TX queue of it through the driver.
+  TxFree tx_free = TxFree::kDriver;
   bool operator==(const PortPlan&) const = default;
 };
 
 struct TxQueuePlan {
   uint16_t port = 0;
   uint16_t queue = 0;
-  std::vector<unsigned> users;  // lcores
+  std::vector<unsigned> users;  // lcores: those that send, then the one that only reaps.
   Sharing sharing = Sharing::kExclusive;
+  size_t senders = 0;                             // So many of the users send.
+  std::optional<unsigned> reaper = std::nullopt;  // The lcore; none: the driver, in its tx_burst.
 };
 
 struct LcorePlan {
@@ -48,11 +53,18 @@ struct LcorePlan {
     uint16_t shared_queue;  // Index into Plan::tx_queues.
     bool source;            // The lcore makes packets for it.
   };
+  struct Reap {
+    uint16_t port;
+    uint16_t queue;
+    uint16_t shared_queue;  // Index into Plan::tx_queues.
+    uint16_t slot;          // Index into `tx`, or kNoSlot where it only reaps.
+  };
   unsigned lcore = 0;
   std::vector<Rx> rx;
   std::vector<Tx> tx;
+  std::vector<Reap> reaps;
   uint16_t mempool = 0;  // For packets made here.
-  bool Idle() const { return rx.empty() && tx.empty(); }
+  bool Idle() const { return rx.empty() && tx.empty() && reaps.empty(); }
 };
 
 struct MempoolPlan {

@@ -10,6 +10,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/status.h"
+#include "lib/pipeline/completion_plan.h"
+#include "lib/pipeline/tx_budget_rules.h"
+#include "lib/ring/home_pool.h"
 
 namespace penstock {
 namespace {
@@ -92,6 +95,8 @@ class Planner {
     PENSTOCK_RETURN_IF_ERROR(ChooseLcores());
     PENSTOCK_RETURN_IF_ERROR(shape_.streams == Streams::kReceive ? DealReceiving() : DealSources());
     PENSTOCK_RETURN_IF_ERROR(SizeQueues());
+    PENSTOCK_RETURN_IF_ERROR(AssignReapers(ports_, configuration_, plan_));
+    PENSTOCK_RETURN_IF_ERROR(CheckTxBudgets(ports_, plan_, configuration_));
     Share();
     PlanMempools();
     Note();
@@ -127,6 +132,7 @@ class Planner {
     PENSTOCK_RETURN_IF_ERROR(check("--txq", configuration_.txq.of_port));
     PENSTOCK_RETURN_IF_ERROR(check("--rxd", configuration_.rxd.of_port));
     PENSTOCK_RETURN_IF_ERROR(check("--txd", configuration_.txd.of_port));
+    PENSTOCK_RETURN_IF_ERROR(check("--tx-budget", configuration_.tx_budget.of_port));
     PENSTOCK_RETURN_IF_ERROR(check("--eth-peer", configuration_.eth_peer));
     for (uint16_t port : configuration_.stopped_ports) {
       PENSTOCK_RETURN_IF_ERROR(CheckKnown("port stop", port));
@@ -338,6 +344,7 @@ class Planner {
   uint16_t Use(LcorePlan& lcore, size_t port, uint16_t queue, bool source) {
     const auto shared = static_cast<uint16_t>(first_tx_queue_[port] + queue);
     plan_.tx_queues[shared].users.push_back(lcore.lcore);
+    ++plan_.tx_queues[shared].senders;
     lcore.tx.push_back({ports_[port].port, queue, shared, source});
     return static_cast<uint16_t>(lcore.tx.size() - 1);
   }
@@ -393,8 +400,19 @@ class Planner {
     return static_cast<uint16_t>(plan_.mempools.size() - 1);
   }
 
-  // Every place where an mbuf can be at once, so that the pool cannot run dry: descriptors, what
-  // drivers keep beyond them, what lcores keep in caches and have in their hands.
+  // What mempool_deferred usually keeps for one lcore: its store, and a mailbox on its way there.
+  // It may be a mailbox from each other lcore, which would be a number that grows with their
+  // square; they begin small, and grow only towards a home that takes.
+  uint32_t AtHome() const {
+    const HomePool<>::Slots slots({.objects = kMaxMbufs,
+                                   .object_bytes = configuration_.mbuf_size,
+                                   .homes = 1,
+                                   .burst = BurstBehindCache(configuration_.mbcache)});
+    return slots.store + slots.mailbox;
+  }
+
+  // The places where mbufs are, so that the pool does not run dry: descriptors, what drivers keep
+  // beyond them, what lcores keep in caches, have in their hands, and have at home.
   void PlanMempools() {
     uint32_t in_driver = 0;
     for (size_t i = 0; i < ports_.size(); ++i) {
@@ -403,7 +421,7 @@ class Planner {
       const int node = ports_[i].numa_node >= 0 ? ports_[i].numa_node : workers_[0].numa_node;
       port.mempool = MempoolOn(node);
       in_driver += port.rx_queues * (port.rx_descriptors + ports_[i].driver_mbufs);
-      in_driver += port.tx_queues * port.tx_descriptors;
+      in_driver += port.tx_queues * (port.tx_descriptors + ports_[i].tx_pinned);
     }
     for (size_t i = 0; i < lcores_.size(); ++i) {
       if (!plan_.lcores[i].Idle()) plan_.lcores[i].mempool = MempoolOn(lcores_[i].numa_node);
@@ -412,7 +430,8 @@ class Planner {
     const auto lcores = static_cast<uint32_t>(workers_.size());
     // A cache holds up to one and a half times its size; the bursts are received, gathered and
     // made.
-    const uint32_t in_lcores = lcores * (configuration_.mbcache * 3u / 2 + 3u * kMaxBurst);
+    uint32_t in_lcores = lcores * (configuration_.mbcache * 3u / 2 + 3u * kMaxBurst);
+    if (configuration_.mempool != MempoolOps::kRing) in_lcores += lcores * AtHome();
     for (MempoolPlan& pool : plan_.mempools) {
       if (configuration_.total_num_mbufs != 0) {
         pool.mbufs = configuration_.total_num_mbufs;
@@ -465,13 +484,23 @@ class Planner {
           "on the others is lost",
           ports_[i].port, ports_[i].name, ports_[i].rx.max_queues, rx_queues_[i]));
     }
+    NoteTxBudgets(ports_, configuration_, plan_.notes);
     for (const TxQueuePlan& queue : plan_.tx_queues) {
       if (queue.sharing != Sharing::kSpinlock) continue;
+      if (queue.senders == 1) {
+        plan_.notes.push_back(
+            absl::StrFormat("lcore %d sends to queue %d of port %d and lcore %d reaps it, under a "
+                            "lock: the port has "
+                            "no MT_LOCKFREE",
+                            queue.users[0], queue.queue, queue.port, *queue.reaper));
+        continue;
+      }
       plan_.notes.push_back(absl::StrFormat(
           "%d lcores send to queue %d of port %d under a lock: more lcores send to the port than "
           "its TX queues, %d, and it has no MT_LOCKFREE",
-          queue.users.size(), queue.queue, queue.port, tx_queues_[IndexOf(queue.port)]));
+          queue.senders, queue.queue, queue.port, tx_queues_[IndexOf(queue.port)]));
     }
+    NoteCompletion(ports_, configuration_, plan_);
   }
 
   const std::span<const PlannerPort> ports_;

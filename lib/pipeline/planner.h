@@ -20,8 +20,11 @@
 //    otherwise is made to do with them.
 //  - A TX queue with one user is exclusive; one with more is shared through the driver's own
 //    MT_LOCKFREE where the port has it, else through a spinlock per burst. A user is an lcore that
-//    sends to the queue.
+//    sends to the queue or reaps it.
+//  - A queue that somebody sends to is reaped by its first sender, where the port lets an lcore do
+//    that and --completion is not inline; by the lcore that --completion-lcore names for it.
 //  - One mempool per NUMA node that has a port or a working lcore.
+//  - A TX budget that was asked for is one that the port can have, and is no more than its TX ring.
 // What cannot work is refused with the reason and the way out.
 
 #ifndef PENSTOCK_LIB_PIPELINE_PLANNER_H_
@@ -53,6 +56,11 @@ struct PlannerPort {
   bool equal_descriptors = false;  // TX rings are as long as RX rings, whatever is asked.
   bool mt_lockfree = false;        // RTE_ETH_TX_OFFLOAD_MT_LOCKFREE
   uint32_t driver_mbufs = 0;       // What the driver takes per RX queue beyond its descriptors.
+  TxReap reap = TxReap::kUnknown;
+  uint16_t tx_pinned = 0;              // mbufs that an idle TX queue keeps.
+  std::string completion_devarg = "";  // What its devargs say: "stage", "inline" or nothing.
+  bool reaps_by_threshold = false;     // tx_free_thresh says when its tx_burst reaps.
+  bool tx_budget = false;              // The packets of a send call can be limited.
   // How it is set up, if that cannot be changed any more.
   std::optional<PortPlan> fixed = std::nullopt;
 };

@@ -15,6 +15,7 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -23,6 +24,7 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/log.h"
 #include "lib/base/status.h"
+#include "lib/pipeline/tx_queue_reports.h"
 #include "lib/port/xsk_holdings.h"
 
 namespace penstock {
@@ -46,7 +48,10 @@ int NoteLostPort(uint16_t port, rte_eth_event_type, void*, void*) {
 void Runtime::FreeQuiescence::operator()(rte_rcu_qsbr* variable) const { std::free(variable); }
 
 Runtime::Runtime(const Settings& settings)
-    : settings_(settings), clock_(rte_get_tsc_hz()), past_(settings.modes) {}
+    : settings_(settings),
+      clock_(rte_get_tsc_hz()),
+      budgets_(settings_.budget_drivers),
+      past_(settings.modes) {}
 
 absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(const Settings& settings) {
   std::unique_ptr<Runtime> runtime(new Runtime(settings));
@@ -123,6 +128,18 @@ absl::StatusOr<Applied> Runtime::Apply(const Configuration& desired) {
           "fixed when penstock starts: --", absl::StrJoin(applied.change.options, ", --"),
           "; stop it and start it with the new value"));
     case ChangeKind::kSettings:
+      if (configuration_.tx_budget != desired.tx_budget) {
+        // The same plan, but for what it refuses and what it notes.
+        PENSTOCK_ASSIGN_OR_RETURN(const Plan plan, MakePlan(PortsForPlanner(), lcores_,
+                                                            generation_->mode->shape, desired));
+        const absl::Status set = SetTxBudgets(generation_->plan, desired);
+        if (!set.ok()) {
+          // All or nothing. What the one that refused says to that is no news.
+          SetTxBudgets(generation_->plan, configuration_).IgnoreError();
+          return set;
+        }
+        generation_->plan.notes = plan.notes;
+      }
       configuration_ = desired;
       SetLogLevel(desired.log_level);
       return applied;
@@ -148,7 +165,16 @@ absl::StatusOr<Applied> Runtime::Apply(const Configuration& desired) {
   const bool was_running = running_;
   const uint64_t paused_since_tsc = clock_.NowTsc();
   PENSTOCK_RETURN_IF_ERROR(Pause());
-  PENSTOCK_RETURN_IF_ERROR(SetUpPorts(*next, desired.stopped_ports));
+  const bool learns = std::ranges::any_of(
+      ports_, [](const Port& port) { return TxReapOf(port.capabilities()) == TxReap::kUnknown; });
+  PENSTOCK_RETURN_IF_ERROR(SetUpPorts(*next));
+  if (learns) {
+    // What a port can do beyond its dev_info shows only now.
+    PENSTOCK_ASSIGN_OR_RETURN(next, Build(desired));
+    PENSTOCK_RETURN_IF_ERROR(SetUpPorts(*next));
+  }
+  PENSTOCK_RETURN_IF_ERROR(StartPorts(desired.stopped_ports));
+  PENSTOCK_RETURN_IF_ERROR(SetTxBudgets(next->plan, desired));
   generation_ = std::move(next);
   configuration_ = desired;
   SetLogLevel(desired.log_level);
@@ -193,7 +219,12 @@ std::vector<PlannerPort> Runtime::PortsForPlanner() const {
                                        .equal_queues = port.equal_queues,
                                        .equal_descriptors = port.equal_descriptors,
                                        .mt_lockfree = port.mt_lockfree,
-                                       .driver_mbufs = port.driver_mbufs});
+                                       .driver_mbufs = port.driver_mbufs,
+                                       .reap = TxReapOf(port),
+                                       .tx_pinned = port.tx_pinned,
+                                       .completion_devarg = port.completion_devarg,
+                                       .reaps_by_threshold = port.reaps_by_threshold,
+                                       .tx_budget = budgets_.Has(port)});
     const auto now = ports_now_.find(port.port);
     if (port.sets_up_once && now != ports_now_.end()) result.fixed = now->second.plan;
   }
@@ -213,7 +244,8 @@ std::vector<PortSetup> Runtime::SetupsOf(const Plan& plan, const Configuration& 
                       .rss = desired.rss,
                       .max_packet_bytes = desired.max_packet_bytes,
                       .rx_offloads = desired.rx_offloads,
-                      .tx_offloads = desired.tx_offloads});
+                      .tx_offloads = desired.tx_offloads,
+                      .tx_free = port.tx_free});
   }
   return setups;
 }
@@ -254,9 +286,18 @@ absl::Status Runtime::BuildWorkers(const Configuration& desired, Generation& gen
       queue.port = tx.port;
       queue.queue = tx.queue;
       queue.single_segment = !port.multi_segments;
-      const bool locked = plan.tx_queues[tx.shared_queue].sharing == Sharing::kSpinlock;
-      queue.lock = locked ? &generation.locks[tx.shared_queue] : nullptr;
-      queue.burst = locked ? &BurstLocked : &BurstDirect;
+      const TxQueuePlan& planned = plan.tx_queues[tx.shared_queue];
+      if (planned.sharing == Sharing::kSpinlock) queue.lock = &generation.locks[tx.shared_queue];
+      queue.sends = budgets_.SendsOf(port, tx.queue, lcore.lcore);
+      queue.burst = BurstFor(queue);
+      // No port has both MT_LOCKFREE and sends that only we can count.
+      if (planned.sharing == Sharing::kMtLockfree && planned.reaper) {
+        queue.lock = &generation.locks[tx.shared_queue];
+        queue.burst = &BurstPublished;
+      }
+    }
+    for (const LcorePlan::Reap& reap : lcore.reaps) {
+      resources.reaped.push_back(ReapedBy(generation, reap, desired));
     }
     if (desired.tx_first > 0 && desired.forwarding && !running_) {
       StageContext first = context;
@@ -266,6 +307,7 @@ absl::Status Runtime::BuildWorkers(const Configuration& desired, Generation& gen
       }
       PENSTOCK_ASSIGN_OR_RETURN(resources.first, FirstBursts::Create(first, desired.tx_first));
     }
+    resources.mail = MailOf(plan, lcore);
     PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<LcoreProgram> program,
                               generation.mode->create(context, std::move(resources)));
     generation.workers.push_back({index, std::move(program)});
@@ -273,10 +315,44 @@ absl::Status Runtime::BuildWorkers(const Configuration& desired, Generation& gen
   return absl::OkStatus();
 }
 
+// Of every mempool that the lcore allocates from: for what it receives, and for what it makes.
+std::vector<HomeMail> Runtime::MailOf(const Plan& plan, const LcorePlan& lcore) const {
+  std::vector<HomeMail> mails;
+  if (settings_.home_mail == nullptr) return mails;
+  std::set<uint16_t> pools = {lcore.mempool};
+  for (const LcorePlan::Rx& rx : lcore.rx) {
+    pools.insert(std::ranges::find(plan.ports, rx.port, &PortPlan::port)->mempool);
+  }
+  for (const uint16_t pool : pools) {
+    const auto mail = settings_.home_mail(mempools_[pool].get(), lcore.lcore);
+    if (mail.has_value()) mails.push_back(*mail);
+  }
+  return mails;
+}
+
+LcoreResources::Reaped Runtime::ReapedBy(Generation& generation, const LcorePlan::Reap& reap,
+                                         const Configuration& desired) const {
+  const PortPlan& port = *std::ranges::find(generation.plan.ports, reap.port, &PortPlan::port);
+  const Sharing sharing = generation.plan.tx_queues[reap.shared_queue].sharing;
+  TxLock& shared = generation.locks[reap.shared_queue];
+  const TxReap way = TxReapOf(PortOf(reap.port).capabilities());
+  return {.queue = TxReaper(reap.port, reap.queue, port.tx_descriptors, way,
+                            sharing == Sharing::kSpinlock ? &shared.lock : nullptr),
+          .pace = {.limit = port.tx_descriptors,
+                   .threshold = desired.completion_threshold,
+                   .busy_age_ns = desired.completion_age_ns[0],
+                   .idle_age_ns = desired.completion_age_ns[1],
+                   .exact = way != TxReap::kCleanup,
+                   .persistent = way == TxReap::kCleanupTold},
+          .slot = reap.slot,
+          .sent = sharing == Sharing::kExclusive ? nullptr : &shared.sent};
+}
+
 absl::Status Runtime::CreateMempools(const Plan& plan, const Configuration& desired) {
   // A packet leaves by any port, whatever pool it came from.
   const bool dma =
       std::ranges::any_of(ports_, [](const Port& port) { return port.capabilities().dma; });
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string ops, OpsFor(desired.mempool));
   std::vector<Mempool> made;
   for (size_t i = 0; i < plan.mempools.size(); ++i) {
     const bool in_sockets = std::ranges::any_of(plan.ports, [&](const PortPlan& port) {
@@ -289,7 +365,8 @@ absl::Status Runtime::CreateMempools(const Plan& plan, const Configuration& desi
                                                .data_room_bytes = desired.mbuf_size,
                                                .numa_node = plan.mempools[i].numa_node,
                                                .without_gaps = in_sockets || !dma,
-                                               .dma = dma}));
+                                               .dma = dma,
+                                               .ops = ops}));
     made.push_back(std::move(pool));
   }
   mempools_ = std::move(made);
@@ -310,7 +387,7 @@ absl::Status Runtime::FitsMempools(const Plan& plan) const {
 }
 
 // Touches only those ports that are not yet as they are to be.
-absl::Status Runtime::SetUpPorts(const Generation& generation, const std::set<uint16_t>& stopped) {
+absl::Status Runtime::SetUpPorts(const Generation& generation) {
   ports_as_wanted_ = false;
   for (size_t i = 0; i < generation.setups.size(); ++i) {
     const PortPlan& plan = generation.plan.ports[i];
@@ -322,11 +399,24 @@ absl::Status Runtime::SetUpPorts(const Generation& generation, const std::set<ui
     }
     ports_now_[plan.port] = {plan, setup};
   }
+  return absl::OkStatus();
+}
+
+absl::Status Runtime::StartPorts(const std::set<uint16_t>& stopped) {
   for (Port& port : ports_) {
     const bool stop = stopped.contains(port.capabilities().port);
     PENSTOCK_RETURN_IF_ERROR(stop ? port.Stop() : port.Start());
   }
   ports_as_wanted_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Runtime::SetTxBudgets(const Plan& plan, const Configuration& desired) {
+  for (const PortPlan& port : plan.ports) {
+    if (!budgets_.Has(PortOf(port.port).capabilities())) continue;
+    PENSTOCK_RETURN_IF_ERROR(budgets_.Set(PortOf(port.port), port.tx_queues, port.tx_descriptors,
+                                          desired.tx_budget.For(port.port)));
+  }
   return absl::OkStatus();
 }
 
@@ -395,15 +485,7 @@ Report Runtime::Snapshot() const {
   report.at_rest = !running_;
   const uint64_t forwarding_tsc = forwarding_tsc_ + (running_ ? clock_.NowTsc() - since_tsc_ : 0);
   report.duration_s = static_cast<double>(TscToNs(forwarding_tsc, clock_.Hz())) / kNsPerSecond;
-  if (generation_ != nullptr) {
-    report.plan = ToJson(generation_->plan);
-    for (const TxQueuePlan& queue : generation_->plan.tx_queues) {
-      // Every driver of today reaps its completions in its own tx_burst.
-      report.tx_queues.push_back({queue.port, queue.queue,
-                                  static_cast<uint32_t>(queue.users.size()),
-                                  std::string(SharingName(queue.sharing)), "inline"});
-    }
-  }
+  if (generation_ != nullptr) report.plan = ToJson(generation_->plan);
   if (closed_) {
     report.ports = closed_ports_;
     report.mempools = settled_;
@@ -413,9 +495,16 @@ Report Runtime::Snapshot() const {
       report.mempools.push_back({pool.name(), pool.ops(), pool.size(), {}, {}});
     }
   }
+  if (generation_ != nullptr) {
+    report.tx_queues = TxQueueReports(generation_->plan, report.ports, budgets_);
+  }
   Tally tally = past_;
   if (running_) CountWorkers(*generation_, tally);
-  tally.Fill(report);
+  tally.Fill(report, clock_.NowTsc(), clock_.Hz());
+  for (TxQueueReport& queue : report.tx_queues) {
+    const uint64_t pinned = closed_ ? 0 : PortOf(queue.port).capabilities().tx_pinned;
+    if (pinned != 0 && queue.in_flight) queue.pinned = std::min(*queue.in_flight, pinned);
+  }
   Balance(report);
   return report;
 }
@@ -427,6 +516,7 @@ absl::StatusOr<Report> Runtime::Close() {
   // Lcores that still run use the ports and pools: nothing may be taken away from them.
   PENSTOCK_RETURN_IF_ERROR(Pause());
   absl::Status status;
+  budgets_.Freeze();
   // Nobody wants them back.
   for (Port& port : ports_) port.flows().PortCloses();
   for (Port& port : ports_) status.Update(port.Stop());

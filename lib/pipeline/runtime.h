@@ -38,6 +38,8 @@
 #include "lib/port/mempool.h"
 #include "lib/port/port.h"
 #include "lib/port/run_directory.h"
+#include "lib/port/tx_budgets.h"
+#include "lib/ring/home_mail.h"
 #include "lib/stats/report.h"
 
 namespace penstock {
@@ -54,6 +56,11 @@ class Runtime {
     std::span<const Mode> modes;            // Outlives the runtime.
     RunDirectory* run_directory = nullptr;  // Outlives the runtime; null: nothing is recorded.
     std::string version;                    // For the report.
+    // Of the drivers that choose their TX budgets themselves; outlive the runtime.
+    std::span<const TxBudgetDriver> budget_drivers = {};
+    // Where an lcore looks once per iteration for what others freed that is at home with it; none
+    // for a mempool that has no homes. Null: no mempool has.
+    std::optional<HomeMail> (*home_mail)(rte_mempool*, unsigned lcore) = nullptr;
   };
 
   // Takes every ethdev port that EAL has and every worker lcore.
@@ -98,6 +105,9 @@ class Runtime {
   // before rte_rcu_qsbr_start may be freed once rte_rcu_qsbr_check says so.
   rte_rcu_qsbr* quiescence() const { return quiescence_.get(); }
 
+  // Lets the TX budgets follow what is sent. Call some times per second.
+  void TuneTxBudgets() { budgets_.Tune(); }
+
   // Lcores whose loop has not turned for kStuckNs. Call some times per second.
   std::vector<unsigned> StuckLcores();
 
@@ -112,7 +122,7 @@ class Runtime {
     const Mode* mode = nullptr;
     Plan plan;
     std::vector<PortSetup> setups;  // As plan.ports.
-    std::vector<TxLock> locks;      // One per shared TX queue.
+    std::vector<TxLock> locks;      // One per TX queue: lock and count of those that are shared.
     // Of the lcores that have work, with their place in the plan.
     struct Worker {
       size_t plan_index;
@@ -133,9 +143,14 @@ class Runtime {
   std::vector<PortSetup> SetupsOf(const Plan& plan, const Configuration& desired) const;
   bool SetUpAs(const PortPlan& plan, const PortSetup& setup) const;
   absl::Status BuildWorkers(const Configuration& desired, Generation& generation);
+  std::vector<HomeMail> MailOf(const Plan& plan, const LcorePlan& lcore) const;
+  LcoreResources::Reaped ReapedBy(Generation& generation, const LcorePlan::Reap& reap,
+                                  const Configuration& desired) const;
   absl::Status CreateMempools(const Plan& plan, const Configuration& desired);
   absl::Status FitsMempools(const Plan& plan) const;
-  absl::Status SetUpPorts(const Generation& generation, const std::set<uint16_t>& stopped);
+  absl::Status SetUpPorts(const Generation& generation);
+  absl::Status StartPorts(const std::set<uint16_t>& stopped);  // All but those.
+  absl::Status SetTxBudgets(const Plan& plan, const Configuration& desired);
   absl::Status Launch();
   absl::Status Pause();
   void CountWorkers(const Generation& generation, Tally& tally) const;
@@ -149,6 +164,7 @@ class Runtime {
   std::unique_ptr<rte_rcu_qsbr, FreeQuiescence> quiescence_;
   std::vector<Mempool> mempools_;  // Outlive the ports.
   std::vector<Port> ports_;
+  TxBudgets budgets_;
   Configuration configuration_;
   std::unique_ptr<Generation> generation_;
   // As each port is now; one is missing whose set-up failed.

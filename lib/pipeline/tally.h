@@ -10,6 +10,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/pipeline/lcore_counters.h"
@@ -29,13 +30,22 @@ class Tally {
   void Add(const Mode& mode, const LcorePlan& plan, const LcoreCounters& layout,
            const CounterPage::Copy& copy);
 
-  // Fills lcores, drops, sections, and the lcores' side of `report.ports`, which are there already.
-  void Fill(Report& report) const;
+  // Fills lcores, drops, sections, and the lcores' side of `report.ports` and `report.tx_queues`,
+  // which are there already. At `now_tsc`, `hz` ticks a second.
+  void Fill(Report& report, uint64_t now_tsc, uint64_t hz) const;
 
  private:
   struct PortCounts {
     uint64_t rx = 0;
     uint64_t tx = 0;
+  };
+  // Of a TX queue, by those who reaped it. The last two are the present reaper's.
+  struct ReapCounts {
+    uint64_t reaps = 0;
+    uint64_t empty_reaps = 0;
+    uint64_t reaped = 0;
+    uint64_t in_flight = 0;
+    uint64_t oldest_tsc = 0;
   };
   // The counters of one stage, by the stage's place in a mode's row.
   struct StageCounts {
@@ -43,8 +53,11 @@ class Tally {
     std::vector<uint64_t> counters;
   };
 
+  void FillReaps(Report& report, uint64_t now_tsc, uint64_t hz) const;
+
   std::map<unsigned, LcoreReport> lcores_;
   std::map<uint16_t, PortCounts> ports_;
+  std::map<std::pair<uint16_t, uint16_t>, ReapCounts> reaps_;  // By port and queue.
   std::map<std::string, uint64_t> drops_;
   std::map<std::string, StageCounts> stages_;
 };

@@ -4,6 +4,7 @@
 #include <net/if.h>
 #include <rte_bus.h>
 #include <rte_dev.h>
+#include <rte_devargs.h>
 #include <rte_ethdev.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status.h"
 #include "lib/port/dpdk_compat.h"
@@ -31,6 +33,10 @@ struct DriverFacts {
   bool forgets_counts = false;
   uint32_t driver_mbufs = 0;
   bool chains_segments = false;  // It walks a chain of mbufs though it does not offer MULTI_SEGS.
+  bool status_tells = false;
+  bool status_reaps = false;
+  uint16_t tx_pinned = 0;
+  bool reaps_by_threshold = false;
 };
 
 constexpr DriverFacts kDriverFacts[] = {
@@ -45,6 +51,11 @@ constexpr DriverFacts kDriverFacts[] = {
      .hidden_sockets = true,
      .leaves_xdp_program = true,
      .driver_mbufs = 4096 + 2048},
+    {.driver = "net_xsk", .status_tells = true, .reaps_by_threshold = true},
+    // mlx5_tx.c of 22.11, not run on hardware: it has no tx_done_cleanup; its descriptor status
+    // handles up to two completions, which its tx_burst leaves unread when idle. There is a
+    // completion per 32 mbufs: a shorter tail waits for the next packets.
+    {.driver = "mlx5_pci", .status_reaps = true, .tx_pinned = 31},
     // The kernel spreads packets over all of a socket group.
     {.driver = "net_af_packet", .fixed_queues = true},
     {.driver = "net_tap", .equal_queues = true},
@@ -71,6 +82,18 @@ void SetMtuRange(const rte_eth_dev_info& info, PortCapabilities& result) {
   const uint32_t longest = info.max_rx_pktlen > around ? info.max_rx_pktlen - around : 0;
   result.min_mtu = info.min_mtu;
   result.max_mtu = static_cast<uint16_t>(std::min<uint32_t>(info.max_mtu, longest));
+}
+
+// The value of a devarg; empty if it was not given.
+std::string Devarg(const rte_device* device, absl::string_view key) {
+  const rte_devargs* const devargs = rte_dev_devargs(device);
+  if (devargs == nullptr || devargs->args == nullptr) return "";
+  for (const absl::string_view pair : absl::StrSplit(devargs->args, ',')) {
+    const std::pair<absl::string_view, absl::string_view> words =
+        absl::StrSplit(pair, absl::MaxSplits('=', 1));
+    if (words.first == key) return std::string(words.second);
+  }
+  return "";
 }
 
 bool HasInlineIpsec(uint16_t port) {
@@ -145,6 +168,11 @@ absl::StatusOr<PortCapabilities> QueryCapabilities(uint16_t port) {
     result.driver_mbufs = facts->driver_mbufs;
     result.chains_segments = facts->chains_segments;
     result.multi_segments |= facts->chains_segments;
+    result.status_tells = facts->status_tells;
+    result.status_reaps = facts->status_reaps;
+    result.tx_pinned = facts->tx_pinned;
+    result.reaps_by_threshold = facts->reaps_by_threshold;
+    if (facts->reaps_by_threshold) result.completion_devarg = Devarg(info.device, "completion");
   }
   return result;
 }
@@ -155,6 +183,14 @@ void QueryFunctions(PortCapabilities& capabilities) {
   // else.
   capabilities.tx_done_cleanup = rte_eth_tx_done_cleanup(capabilities.port, 0, 1) != -ENOTSUP;
   capabilities.rx_interrupts = rte_eth_dev_rx_intr_disable(capabilities.port, 0) != -ENOTSUP;
+  capabilities.functions_known = true;
+}
+
+TxReap TxReapOf(const PortCapabilities& capabilities) {
+  if (capabilities.status_reaps) return TxReap::kStatus;
+  if (!capabilities.functions_known) return TxReap::kUnknown;
+  if (!capabilities.tx_done_cleanup) return TxReap::kNone;
+  return capabilities.status_tells ? TxReap::kCleanupTold : TxReap::kCleanup;
 }
 
 std::vector<std::pair<std::string, bool>> CapabilityTable(const PortCapabilities& capabilities) {

@@ -28,6 +28,15 @@ struct QueueLimits {
   uint16_t descriptor_align = 1;
 };
 
+// How what a TX queue has sent is taken back outside its tx_burst.
+enum class TxReap {
+  kUnknown,      // Shows once the port's queues are set up.
+  kNone,         // It is not: the driver does it in its tx_burst.
+  kCleanup,      // rte_eth_tx_done_cleanup
+  kCleanupTold,  // The same, and rte_eth_tx_descriptor_status says exactly what is done.
+  kStatus,       // rte_eth_tx_descriptor_status, whose side effect it is.
+};
+
 struct PortCapabilities {
   uint16_t port = 0;
   std::string name;
@@ -55,6 +64,7 @@ struct PortCapabilities {
   // From QueryFunctions(), once the port's queues are set up.
   bool tx_done_cleanup = false;
   bool rx_interrupts = false;
+  bool functions_known = false;  // They were called.
 
   // What the driver does not say (see the table).
   bool fixed_queues = false;  // Devargs fix how many it has, and packets come in on all of them.
@@ -67,11 +77,21 @@ struct PortCapabilities {
   bool hidden_sockets = false;      // It keeps mbufs in AF_XDP sockets that it never gives back.
   bool leaves_xdp_program = false;  // It attaches an XDP program that outlives the process.
   uint32_t driver_mbufs = 0;        // What it takes per RX queue beyond the descriptors asked for.
+  bool status_tells = false;        // tx_descriptor_status is exact, down to the single packet.
+  bool status_reaps = false;        // tx_descriptor_status takes completions, as a side effect.
+  uint16_t tx_pinned = 0;           // mbufs that an idle TX queue keeps and nothing takes back.
+  // tx_free_thresh 1 has its tx_burst reap only when it would stall, all descriptors but one each
+  // time; a devarg completion= says the latter too.
+  bool reaps_by_threshold = false;
+  std::string completion_devarg;  // Of a driver that has it: "stage" or "inline".
 };
+
+// kUnknown before QueryFunctions().
+TxReap TxReapOf(const PortCapabilities& capabilities);
 
 absl::StatusOr<PortCapabilities> QueryCapabilities(uint16_t port);
 
-// Fills `tx_done_cleanup` and `rx_interrupts`. The port's queues are set up.
+// Fills what is only known by calling. The port's queues are set up.
 void QueryFunctions(PortCapabilities& capabilities);
 
 // Name and yes or no, in the order of the documentation.

@@ -31,6 +31,8 @@ static_assert(kMaxPorts == RTE_MAX_ETHPORTS);
 
 namespace {
 
+constexpr char kDeferredOps[] = "deferred";
+
 void FreeMemzone(rte_mempool_memhdr*, void* memzone) {
   rte_memzone_free(static_cast<const rte_memzone*>(memzone));
 }
@@ -51,7 +53,7 @@ rte_mempool* CreateWithoutGaps(const Mempool::Settings& settings, uint32_t cache
     rte_mempool_free(pool);
     rte_errno = error;
   };
-  error = -rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), nullptr);
+  error = -rte_mempool_set_ops_byname(pool, settings.ops.c_str(), nullptr);
   if (error != 0) return nullptr;
   rte_pktmbuf_pool_init(pool, &room);
 
@@ -79,7 +81,36 @@ rte_mempool* CreateWithoutGaps(const Mempool::Settings& settings, uint32_t cache
   return pool;
 }
 
+std::vector<absl::string_view> KnownOps() {
+  std::vector<absl::string_view> known;
+  for (unsigned i = 0; i < rte_mempool_ops_table.num_ops; ++i) {
+    known.push_back(rte_mempool_ops_table.ops[i].name);
+  }
+  return known;
+}
+
 }  // namespace
+
+absl::StatusOr<std::string> OpsFor(MempoolOps wanted) {
+  const char* const told = rte_eal_mbuf_user_pool_ops();
+  if (wanted == MempoolOps::kWhatIsThere) {
+    // A platform's own mempool is there because its devices need it.
+    if (told != nullptr || rte_mbuf_platform_mempool_ops() != nullptr) {
+      return std::string(rte_mbuf_best_mempool_ops());
+    }
+    const std::vector<absl::string_view> known = KnownOps();
+    const bool linked = std::ranges::find(known, kDeferredOps) != known.end();
+    return linked ? kDeferredOps : rte_mbuf_best_mempool_ops();
+  }
+  const char* const ops = wanted == MempoolOps::kDeferred ? kDeferredOps : "ring_mp_mc";
+  if (told != nullptr && absl::string_view(told) != ops) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--mempool: %s is asked for, and by EAL's --mbuf-pool-ops-name %s; leave "
+                        "one of the two out",
+                        ops, Shown(told)));
+  }
+  return std::string(ops);
+}
 
 absl::StatusOr<Mempool> Mempool::Create(const Settings& settings) {
   // DPDK refuses a cache that could empty the pool: one and a half times its size must fit.
@@ -87,8 +118,9 @@ absl::StatusOr<Mempool> Mempool::Create(const Settings& settings) {
   rte_mempool* const pool =
       settings.without_gaps
           ? CreateWithoutGaps(settings, cache)
-          : rte_pktmbuf_pool_create(settings.name.c_str(), settings.mbufs, cache, /*priv_size=*/0,
-                                    settings.data_room_bytes, settings.numa_node);
+          : rte_pktmbuf_pool_create_by_ops(settings.name.c_str(), settings.mbufs, cache,
+                                           /*priv_size=*/0, settings.data_room_bytes,
+                                           settings.numa_node, settings.ops.c_str());
   if (pool != nullptr) return Mempool(pool);
   const int error = rte_errno;
   const std::string what = absl::StrFormat("rte_pktmbuf_pool_create(%s, %d mbufs of %d bytes)",
@@ -100,15 +132,11 @@ absl::StatusOr<Mempool> Mempool::Create(const Settings& settings) {
         "--total-num-mbufs",
         what, FormatSize(bytes)));
   }
-  const std::string ops = rte_mbuf_best_mempool_ops();
-  std::vector<absl::string_view> known;
-  for (unsigned i = 0; i < rte_mempool_ops_table.num_ops; ++i) {
-    known.push_back(rte_mempool_ops_table.ops[i].name);
-  }
-  if (std::ranges::find(known, ops) == known.end()) {
+  const std::vector<absl::string_view> known = KnownOps();
+  if (std::ranges::find(known, settings.ops) == known.end()) {
     return absl::NotFoundError(
-        absl::StrFormat("--mbuf-pool-ops-name=%s: no such mempool; accepted: %s", Shown(ops),
-                        absl::StrJoin(known, ", ")));
+        absl::StrFormat("--mbuf-pool-ops-name=%s: no such mempool; accepted: %s",
+                        Shown(settings.ops), absl::StrJoin(known, ", ")));
   }
   return ErrnoStatus(error, what);
 }

@@ -15,8 +15,13 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "lib/config/configuration.h"
 
 namespace penstock {
+
+// The mempool ops that `wanted` stands for in this process. InvalidArgument: EAL was told others.
+// A process that has no driver mempool_deferred has what DPDK has, unless deferred is demanded.
+absl::StatusOr<std::string> OpsFor(MempoolOps wanted);
 
 class Mempool {
  public:
@@ -30,7 +35,8 @@ class Mempool {
     // a page; a driver that hands the pool to the kernel as one area, and takes its size for that
     // of the mbufs without gaps (net_af_xdp), then silently loses what lies beyond.
     bool without_gaps = false;
-    bool dma = false;  // Devices use the mbufs by themselves, so an IOVA is needed.
+    bool dma = false;                // Devices use the mbufs by themselves, so an IOVA is needed.
+    std::string ops = "ring_mp_mc";  // rte_mempool's word, such as OpsFor() says.
   };
 
   // ResourceExhausted when memory does not suffice; the message says how much was wanted.

@@ -2,8 +2,10 @@
 #include "lib/port/port.h"
 
 #include <rte_ethdev.h>
+#include <rte_mbuf.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <iterator>
 #include <utility>
@@ -18,6 +20,16 @@
 #include "lib/port/xsk_umem.h"
 
 namespace penstock {
+
+namespace {
+
+// As much as a TX ring full of frames takes: what a frame costs beyond its bytes is less than 1
+// KiB.
+uint32_t SendBufferBytes(const PortSetup& setup) {
+  return setup.rx_descriptors * (rte_pktmbuf_data_room_size(setup.mempool) + 1024u);
+}
+
+}  // namespace
 
 absl::StatusOr<Port> Port::Open(uint16_t port, RunDirectory* run_directory) {
   PENSTOCK_ASSIGN_OR_RETURN(PortCapabilities capabilities, QueryCapabilities(port));
@@ -83,6 +95,7 @@ absl::Status Port::Configure(const PortSetup& setup) {
   conf.rxmode.offloads = offloads.rx & info.rx_offload_capa;
   conf.txmode.offloads = offloads.tx & info.tx_offload_capa;
   if (setup.max_packet_bytes != 0) conf.rxmode.mtu = MtuOf(setup.max_packet_bytes);
+  PENSTOCK_RETURN_IF_ERROR(RecordMtu(setup.max_packet_bytes));
   if (const int error =
           rte_eth_dev_configure(capabilities_.port, setup.rx_queues, setup.tx_queues, &conf);
       error != 0) {
@@ -96,6 +109,9 @@ absl::Status Port::Configure(const PortSetup& setup) {
   }
   rte_eth_txconf tx_conf = info.default_txconf;
   tx_conf.offloads = offloads.tx;
+  if (const uint16_t threshold = FreeThreshold(capabilities_, setup); threshold != 0) {
+    tx_conf.tx_free_thresh = threshold;
+  }
   for (uint16_t queue = 0; queue < setup.tx_queues; ++queue) {
     const int error = rte_eth_tx_queue_setup(
         capabilities_.port, queue, setup.tx_descriptors,
@@ -109,8 +125,20 @@ absl::Status Port::Configure(const PortSetup& setup) {
   return SetMtu(setup.max_packet_bytes);
 }
 
-// Virtual devices do not look at what rte_eth_dev_configure is told. Behind the queues, for the
-// kernel allows an interface with an XDP program a shorter MTU than without.
+// What the interface has is put back in the end. Before rte_eth_dev_configure, for a driver may set
+// the MTU there.
+absl::Status Port::RecordMtu(uint16_t max_packet_bytes) {
+  if (max_packet_bytes == 0 || capabilities_.ifindex == 0) return absl::OkStatus();
+  const uint16_t mtu = MtuOf(max_packet_bytes);
+  PENSTOCK_ASSIGN_OR_RETURN(const uint16_t found, InterfaceMtu(capabilities_.ifindex));
+  if (found == mtu) return absl::OkStatus();
+  if (record_.set_mtu == 0) record_.found_mtu = found;
+  record_.set_mtu = mtu;
+  return Record();
+}
+
+// Most virtual devices do not look at what rte_eth_dev_configure is told. Behind the queues, for
+// the kernel allows an interface with an XDP program a shorter MTU than without.
 absl::Status Port::SetMtu(uint16_t max_packet_bytes) {
   if (max_packet_bytes == 0) {
     if (record_.set_mtu == 0) return absl::OkStatus();
@@ -123,9 +151,6 @@ absl::Status Port::SetMtu(uint16_t max_packet_bytes) {
   if (capabilities_.ifindex != 0) {
     PENSTOCK_ASSIGN_OR_RETURN(const uint16_t found, InterfaceMtu(capabilities_.ifindex));
     if (found == mtu) return absl::OkStatus();
-    if (record_.set_mtu == 0) record_.found_mtu = found;
-    record_.set_mtu = mtu;
-    PENSTOCK_RETURN_IF_ERROR(Record());
   }
   const int error = rte_eth_dev_set_mtu(capabilities_.port, mtu);
   // A port without an MTU takes packets of any length.
@@ -180,7 +205,14 @@ absl::Status Port::SetUpRxQueue(uint16_t queue, const PortSetup& setup, uint64_t
     PENSTOCK_ASSIGN_OR_RETURN(const std::vector<int> after, XskSockets());
     std::vector<int> made;
     std::ranges::set_difference(after, before, std::back_inserter(made));
-    for (int fd : made) sockets_.push_back({fd, setup.rx_descriptors});
+    // Of two we would not know which to tune and to count.
+    if (made.size() != 1) {
+      return absl::InternalError(absl::StrCat(
+          Where(), ": rte_eth_rx_queue_setup(queue ", queue, ") left ", made.size(),
+          " new AF_XDP sockets instead of one; a thread beside penstock opens or closes some"));
+    }
+    sockets_.push_back({made[0], setup.rx_descriptors});
+    SetXskSendBuffer(made[0], SendBufferBytes(setup));
   }
   return absl::OkStatus();
 }
@@ -297,6 +329,10 @@ PortState Port::State() const {
   }
   if (rte_eth_dev_get_mtu(capabilities_.port, &state.mtu_bytes) != 0) state.mtu_bytes = 0;
   state.promiscuous = rte_eth_promiscuous_get(capabilities_.port) == 1;
+  std::array<char, 128> firmware{};
+  if (rte_eth_dev_fw_version_get(capabilities_.port, firmware.data(), firmware.size()) == 0) {
+    state.firmware = firmware.data();
+  }
   return state;
 }
 

@@ -38,6 +38,9 @@ struct PortState {
   uint32_t link_mbps = 0;  // 0: the driver does not say.
   uint16_t mtu_bytes = 0;  // 0: the driver does not say.
   bool promiscuous = false;
+  // What rte_eth_dev_fw_version_get tells: of a device its firmware, of net_xsk what it chose.
+  // Often nothing.
+  std::string firmware;
 };
 
 class Port {
@@ -73,6 +76,12 @@ class Port {
   // Does not wait for a link.
   PortState State() const;
 
+  // The AF_XDP socket through which TX queue `queue` sends, of a driver that does not show it; -1
+  // where there is none. From the set-up to the close.
+  int HiddenSocketOf(uint16_t queue) const {
+    return queue < sockets_.size() ? sockets_[queue].fd : -1;
+  }
+
   // The rings of the port's hidden sockets; empty for every port that gives all mbufs back. Lcores
   // stopped, port not closed.
   absl::StatusOr<std::vector<SocketImage>> Sockets() const;
@@ -96,6 +105,7 @@ class Port {
 
   absl::Status Configure(const PortSetup& setup);
   absl::Status SetUpRxQueue(uint16_t queue, const PortSetup& setup, uint64_t offloads);
+  absl::Status RecordMtu(uint16_t max_packet_bytes);
   absl::Status SetMtu(uint16_t max_packet_bytes);
   absl::Status Record();  // record_, into the run directory.
   std::string Where() const { return penstock::Where(capabilities_); }
@@ -113,9 +123,9 @@ class Port {
   // Attached before us, and left alone; of a driver that attaches one itself.
   std::vector<XdpProgram> found_programs_;
   InterfaceRecord record_;
-  std::vector<HiddenSocket> sockets_;
-  Basis gone_;   // Counted before the last start.
-  Basis basis_;  // What the driver showed at the last start.
+  std::vector<HiddenSocket> sockets_;  // By queue.
+  Basis gone_;                         // Counted before the last start.
+  Basis basis_;                        // What the driver showed at the last start.
 };
 
 }  // namespace penstock

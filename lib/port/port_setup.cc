@@ -132,6 +132,19 @@ Offloads EffectiveOffloads(const PortCapabilities& port, const PortSetup& setup)
   return {rx & port.rx_offloads, tx & port.tx_offloads};
 }
 
+uint16_t FreeThreshold(const PortCapabilities& port, const PortSetup& setup) {
+  if (!port.reaps_by_threshold) return 0;
+  switch (setup.tx_free) {
+    case TxFree::kDriver:
+      return 0;
+    case TxFree::kIfStalls:
+      return 1;
+    case TxFree::kAlways:
+      return static_cast<uint16_t>(setup.tx_descriptors - 1);
+  }
+  return 0;
+}
+
 uint64_t RssTypes(const PortCapabilities& port, const PortSetup& setup) {
   return setup.rx_queues > 1 ? RssWanted(setup.rss) & port.rss_types : 0;
 }

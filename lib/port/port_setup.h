@@ -21,6 +21,13 @@
 
 namespace penstock {
 
+// When tx_burst is to take completions itself, where the driver goes by tx_free_thresh in that.
+enum class TxFree {
+  kDriver,    // As the driver and its devargs have it.
+  kIfStalls,  // Only when it would find no room: another takes them.
+  kAlways,    // Each time.
+};
+
 struct PortSetup {
   uint16_t rx_queues = 1;
   uint16_t tx_queues = 1;
@@ -33,6 +40,7 @@ struct PortSetup {
   uint16_t max_packet_bytes = 0;  // Without FCS; 0: the MTU stays as it is.
   uint64_t rx_offloads = 0;       // Asked for beside what is always asked for.
   uint64_t tx_offloads = 0;
+  TxFree tx_free = TxFree::kDriver;
   bool operator==(const PortSetup&) const = default;
 };
 
@@ -46,6 +54,9 @@ struct Offloads {
 // What each queue of the port has in effect: what was asked for; scattered reception and segmented
 // sending where the port has them; and what sharing and one mempool bring.
 Offloads EffectiveOffloads(const PortCapabilities& port, const PortSetup& setup);
+
+// tx_free_thresh; 0: the driver's own.
+uint16_t FreeThreshold(const PortCapabilities& port, const PortSetup& setup);
 
 // RTE_ETH_RSS_* to spread packets by; 0 with one RX queue and of a port that cannot.
 uint64_t RssTypes(const PortCapabilities& port, const PortSetup& setup);

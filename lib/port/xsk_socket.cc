@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -25,6 +26,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status.h"
+
+#ifndef XDP_MAX_TX_SKB_BUDGET
+#define XDP_MAX_TX_SKB_BUDGET 9  // Linux 6.17, not yet in the distribution's header
+#endif
 
 namespace penstock {
 namespace {
@@ -88,6 +93,34 @@ absl::StatusOr<uint64_t> XskRxRingFull(int fd) {
     return ErrnoStatus(errno, absl::StrCat("getsockopt(", fd, ", XDP_STATISTICS)"));
   }
   return statistics.rx_ring_full;
+}
+
+absl::Status SetXskTxBudget(int fd, uint32_t descriptors) {
+  const auto value = static_cast<int>(descriptors);
+  if (setsockopt(fd, SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &value, sizeof(value)) == 0) {
+    return absl::OkStatus();
+  }
+  const int error = errno;
+  const std::string call = absl::StrCat("setsockopt(XDP_MAX_TX_SKB_BUDGET, ", descriptors, ")");
+  if (error == ENOPROTOOPT) return absl::UnimplementedError(absl::StrCat(call, ": not there"));
+  // EACCES, which says nothing about access here.
+  if (error == EACCES) return absl::OutOfRangeError(absl::StrCat(call, ": 32 to the TX ring"));
+  return ErrnoStatus(error, call);
+}
+
+void SetXskSendBuffer(int fd, uint32_t bytes) {
+  // The kernel doubles it. Beyond wmem_max with CAP_NET_ADMIN only; less is slower, no fault.
+  const auto value = static_cast<int>(std::min<uint32_t>(bytes, 1u << 30));
+  if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &value, sizeof(value)) != 0) {
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &value, sizeof(value));
+  }
+}
+
+bool IsXskZeroCopy(int fd) {
+  xdp_options options = {};
+  socklen_t size = sizeof(options);
+  return getsockopt(fd, SOL_XDP, XDP_OPTIONS, &options, &size) == 0 &&
+         (options.flags & XDP_OPTIONS_ZEROCOPY) != 0;
 }
 
 absl::StatusOr<XskRings> XskRings::OfSocket(int fd, uint32_t descriptors) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // AF_XDP sockets that a driver inside this process made, seen from outside the driver: which there
-// are, and their rings, read in place through the driver's own mappings. Nothing is written to
-// them. Control thread, while the lcores that use the sockets are stopped and before the port is
-// closed.
+// are, how much they may send, and their rings, read in place through the driver's own mappings.
+// Nothing is written to them. Control thread, before the port is closed; rings while the lcores
+// that use the sockets are stopped, all else at any time.
 //
 // For the stock net_af_xdp, which says nothing about its sockets. A driver that can be asked should
 // be asked.
@@ -36,6 +36,18 @@ absl::StatusOr<std::vector<int>> XskSockets();
 // How many frames the kernel could not hand to a socket because its RX ring was full. The stock
 // driver does not count them (its imissed has the kernel's other drops).
 absl::StatusOr<uint64_t> XskRxRingFull(int fd);
+
+// How many descriptors of its TX ring one send call may take, in copy mode: 32, which the kernel
+// begins with, to the size of the ring. Unimplemented: this kernel has no such option
+// (before 6.17). OutOfRange: not within those limits. It cannot be read back.
+absl::Status SetXskTxBudget(int fd, uint32_t descriptors);
+
+// Room in the socket's send buffer, which bounds what is on its way: at least `bytes`, or as much
+// as the process may have.
+void SetXskSendBuffer(int fd, uint32_t bytes);
+
+// Whether the device takes frames out of the TX ring by itself, without a budget.
+bool IsXskZeroCopy(int fd);
 
 // Where the rings of one socket are mapped. Valid as long as the driver keeps them mapped.
 class XskRings {

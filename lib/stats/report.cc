@@ -83,6 +83,15 @@ uint64_t PortReport::TakenAndFailed() const {
   return lcores_tx > tx_packets ? std::min(tx_errors, lcores_tx - tx_packets) : 0;
 }
 
+void TxQueueReport::FillFrom(const std::map<std::string, uint64_t>& xstats) {
+  const auto value = [&](absl::string_view name) -> std::optional<uint64_t> {
+    const auto found = xstats.find(absl::StrCat("tx_q", queue, "_", name));
+    return found != xstats.end() ? std::optional(found->second) : std::nullopt;
+  };
+  send_calls = value("sends");
+  eagains = value("send_eagain");
+}
+
 void Balance(Report& report) {
   Totals totals;
   for (const LcoreReport& lcore : report.lcores) {
@@ -215,11 +224,19 @@ Json ToJson(const Report& report) {
   }
   json["tx_queues"] = Json::array();
   for (const TxQueueReport& queue : report.tx_queues) {
-    json["tx_queues"].push_back({{"port", queue.port},
-                                 {"queue", queue.queue},
-                                 {"users", queue.users},
-                                 {"sharing", queue.sharing},
-                                 {"completion", queue.completion}});
+    Json row = {{"port", queue.port},
+                {"queue", queue.queue},
+                {"users", queue.users},
+                {"sharing", queue.sharing},
+                {"completion", queue.completion}};
+    if (queue.budget) row["budget"] = *queue.budget;
+    if (queue.reaps) row["reaps"] = *queue.reaps;
+    if (queue.empty_reaps) row["empty_reaps"] = *queue.empty_reaps;
+    if (queue.reaped) row["reaped"] = *queue.reaped;
+    if (queue.oldest_pinned_us) row["oldest_pinned_us"] = *queue.oldest_pinned_us;
+    if (queue.in_flight) row["in_flight"] = *queue.in_flight;
+    if (queue.pinned) row["pinned"] = *queue.pinned;
+    json["tx_queues"].push_back(std::move(row));
   }
   json["mempools"] = Json::array();
   for (const MempoolReport& pool : report.mempools) {

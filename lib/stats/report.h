@@ -64,7 +64,39 @@ struct TxQueueReport {
   uint16_t queue = 0;
   uint32_t users = 0;
   std::string sharing;
-  std::string completion;
+  std::string completion;  // "stage" or "inline"
+  // Looks at completions that took place, those of them in vain, mbufs freed: by the driver's count
+  // where it has one, else by the stage's. Absent where neither counts.
+  std::optional<uint64_t> reaps = std::nullopt;
+  std::optional<uint64_t> empty_reaps = std::nullopt;
+  std::optional<uint64_t> reaped = std::nullopt;
+  // Since when the oldest mbuf has been in the queue, and how many packets are, as of the last
+  // look. The latter while lcores run.
+  std::optional<uint64_t> oldest_pinned_us = std::nullopt;
+  std::optional<uint64_t> in_flight = std::nullopt;
+  // Of those in flight, what nothing takes back until more is sent.
+  std::optional<uint64_t> pinned = std::nullopt;
+
+  // Of a port whose sends have a budget: descriptors per send call, whether it follows what is
+  // sent, and in a few words why it is what it is.
+  std::optional<uint32_t> budget = std::nullopt;
+  bool tuned = false;
+  std::string budget_reason;
+  // How many sends were for up to so many descriptors, and for more than the row before; rows of
+  // none are left out. Empty where nobody counts them.
+  struct SendSize {
+    uint32_t up_to = 0;
+    uint64_t sends = 0;
+    bool operator==(const SendSize&) const = default;
+  };
+  std::vector<SendSize> send_sizes;
+  // System calls, and those that the kernel answered with EAGAIN, where the driver counts them.
+  std::optional<uint64_t> send_calls = std::nullopt;
+  std::optional<uint64_t> eagains = std::nullopt;
+
+  // Fills send_calls and eagains from the port's xstats "tx_q0_sends" and "tx_q0_send_eagain",
+  // where it has them.
+  void FillFrom(const std::map<std::string, uint64_t>& xstats);
 };
 
 struct MempoolReport {

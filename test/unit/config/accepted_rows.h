@@ -29,7 +29,7 @@ inline const std::vector<AcceptedRow>& AcceptedRows() {
       {"interactive", "false", [](auto&) {}},
       {"auto-start", "true", [](auto& c) { c.auto_start = true; }},
       {"cmdline-file", "commands.txt", [](auto& c) { c.cmdline_file = "commands.txt"; }},
-      {"tx-first", "true", [](auto& c) { c.tx_first = 1; }},
+      {"tx-first", "on", [](auto& c) { c.tx_first = 1; }},
       {"tx-first", "false", [](auto&) {}},
       {"portlist", "2,0-1",
        [](auto& c) {
@@ -46,7 +46,7 @@ inline const std::vector<AcceptedRow>& AcceptedRows() {
          c.corelist = {1, 2, 63};
        }},
       {"nb-cores", "128", [](auto& c) { c.nb_cores = 128; }},
-      {"rss-ip", "true", [](auto& c) { c.rss = Rss::kIp; }},
+      {"rss-ip", "on", [](auto& c) { c.rss = Rss::kIp; }},
       {"rss-ip", "false", [](auto&) {}},
       {"rss-udp", "true", [](auto& c) { c.rss = Rss::kUdp; }},
       {"max-pkt-len", "64", [](auto& c) { c.max_packet_bytes = 60; }},
@@ -110,13 +110,38 @@ inline const std::vector<AcceptedRow>& AcceptedRows() {
       {"burst", "1", [](auto& c) { c.burst = 1; }},
       {"burst", "512", [](auto& c) { c.burst = 512; }},
       {"tx-retries", "0", [](auto&) {}},
+      {"tx-budget", "auto", [](auto& c) { c.tx_budget.all = kTxBudgetAuto; }},
+      {"tx-budget", "32", [](auto& c) { c.tx_budget.all = 32; }},
+      {"tx-budget", "0:32768,31:auto",
+       [](auto& c) {
+         c.tx_budget.of_port = {{0, 32768}, {31, kTxBudgetAuto}};
+       }},
       {"tx-retries", "1000000", [](auto& c) { c.tx_retries = 1'000'000; }},
+      {"completion", "stage", [](auto& c) { c.completion = Completion::kStage; }},
+      {"completion", "inline", [](auto& c) { c.completion = Completion::kInline; }},
+      {"completion-threshold", "1", [](auto& c) { c.completion_threshold = 1; }},
+      {"completion-threshold", "32768", [](auto& c) { c.completion_threshold = 32768; }},
+      {"completion-age", "50us,2ms",
+       [](auto& c) {
+         c.completion_age_ns = {50'000, 2'000'000};
+       }},
+      {"completion-age", "1us,10s",
+       [](auto& c) {
+         c.completion_age_ns = {1'000, 10'000'000'000};
+       }},
+      {"completion-lcore", "0.0@2,31.1023@127",
+       [](auto& c) {
+         c.completion_lcore[{0, 0}] = 2;
+         c.completion_lcore[{31, 1023}] = 127;
+       }},
       {"total-num-mbufs", "1024", [](auto& c) { c.total_num_mbufs = 1024; }},
       {"total-num-mbufs", "268435456", [](auto& c) { c.total_num_mbufs = 268435456; }},
       {"mbuf-size", "256", [](auto& c) { c.mbuf_size = 256; }},
       {"mbuf-size", "65535", [](auto& c) { c.mbuf_size = 65535; }},
       {"mbcache", "0", [](auto& c) { c.mbcache = 0; }},
       {"mbcache", "512", [](auto& c) { c.mbcache = 512; }},
+      {"mempool", "deferred", [](auto& c) { c.mempool = MempoolOps::kDeferred; }},
+      {"mempool", "ring", [](auto& c) { c.mempool = MempoolOps::kRing; }},
       {"txpkts", "1514", [](auto& c) { c.txpkts = {1514}; }},
       {"txpkts", "1,2,3,4,5,6,7,8", [](auto& c) { c.txpkts = {1, 2, 3, 4, 5, 6, 7, 8}; }},
       {"tx-ip", "192.0.2.1,192.0.2.255",

@@ -78,6 +78,42 @@ const std::vector<ValidateRow>& ValidateRows() {
       {"most retries", [](auto& c) { c.tx_retries = 1'000'000; }, ""},
       {"more retries", [](auto& c) { c.tx_retries = 1'000'001; },
        "--tx-retries=1000001: accepted: 0 to 1000000"},
+      {"threshold 1", [](auto& c) { c.completion_threshold = 1; }, ""},
+      {"threshold 0", [](auto& c) { c.completion_threshold = 0; },
+       "--completion-threshold=0: accepted: 1 to 32768"},
+      {"one age", [](auto& c) { c.completion_age_ns.fill(1000); }, ""},
+      {"a short age",
+       [](auto& c) {
+         c.completion_age_ns = {999, 1000};
+       },
+       "--completion-age=999ns,1us: accepted: 1us to 10s, the first no longer than the second"},
+      {"ages the wrong way round",
+       [](auto& c) {
+         c.completion_age_ns = {2'000'000, 1'000'000};
+       },
+       "--completion-age=2ms,1ms: accepted: 1us to 10s, the first no longer than the second"},
+      {"a reaper",
+       [](auto& c) {
+         c.completion_lcore[{31, 1023}] = 127;
+       },
+       ""},
+      {"a reaper of port 32",
+       [](auto& c) {
+         c.completion_lcore[{32, 0}] = 1;
+       },
+       "--completion-lcore=port 32: accepted: ports 0 to 31"},
+      {"reaper 128",
+       [](auto& c) {
+         c.completion_lcore[{0, 0}] = 128;
+       },
+       "--completion-lcore=128: accepted: 0 to 127"},
+      {"a reaper and inline",
+       [](auto& c) {
+         c.completion = Completion::kInline;
+         c.completion_lcore[{0, 0}] = 1;
+       },
+       "--completion-lcore: accepted: without --completion=inline, which leaves it to the lcores "
+       "that send"},
       {"ports in any order",
        [](auto& c) {
          c.portlist = {31, 0};
@@ -123,6 +159,18 @@ const std::vector<ValidateRow>& ValidateRows() {
       {"rxd 0", [](auto& c) { c.rxd.all = 0; }, "--rxd=0: accepted: 1 to 32768"},
       {"txd of a port", [](auto& c) { c.txd.of_port[2] = 32769; },
        "--txd=2:32769: accepted: 1 to 32768"},
+      {"a tuned budget", [](auto& c) { c.tx_budget.all = kTxBudgetAuto; }, ""},
+      {"a budget",
+       [](auto& c) {
+         c.tx_budget.of_port = {{0, 32}, {31, kTxBudgetAuto}};
+       },
+       ""},
+      {"a smaller budget", [](auto& c) { c.tx_budget.all = 31; },
+       "--tx-budget=31: accepted: 32 to 32768"},
+      {"a larger budget", [](auto& c) { c.tx_budget.of_port[1] = 32769; },
+       "--tx-budget=1:32769: accepted: 32 to 32768"},
+      {"a tuned budget of no port", [](auto& c) { c.tx_budget.of_port[32] = kTxBudgetAuto; },
+       "--tx-budget=port 32: accepted: ports 0 to 31"},
       {"no mbuf cache", [](auto& c) { c.mbcache = 0; }, ""},
       {"most mbuf cache", [](auto& c) { c.mbcache = 512; }, ""},
       {"more mbuf cache", [](auto& c) { c.mbcache = 513; }, "--mbcache=513: accepted: 0 to 512"},
@@ -237,9 +285,11 @@ std::vector<FieldRow> FieldRows() {
                                 duration_s, stats_period_s, report_path, memory_bytes,
                                 run_directory, log_level, forward_mode, port_topology, portlist,
                                 corelist, nb_cores, stopped_ports, rxq, txq, rxd, txd, burst,
-                                tx_retries, rss, max_packet_bytes, rx_offloads, tx_offloads,
-                                total_num_mbufs, mbuf_size, mbcache, txpkts, tx_ip, tx_udp,
-                                eth_peer, txonly_multi_flow, flowgen_flows] = Configuration();
+                                tx_retries, completion, completion_threshold, completion_age_ns,
+                                completion_lcore, tx_budget, rss, max_packet_bytes, rx_offloads,
+                                tx_offloads, total_num_mbufs, mbuf_size, mbcache, mempool, txpkts,
+                                tx_ip, tx_udp, eth_peer, txonly_multi_flow, flowgen_flows] =
+      Configuration();
   constexpr auto kSettings = ChangeKind::kSettings;
   constexpr auto kPipeline = ChangeKind::kPipeline;
   constexpr auto kPorts = ChangeKind::kPorts;
@@ -271,6 +321,14 @@ std::vector<FieldRow> FieldRows() {
       {"txd", kPorts, [](auto& c) { c.txd.all = 512; }},
       {"burst", kPipeline, [](auto& c) { c.burst = 64; }},
       {"tx-retries", kPipeline, [](auto& c) { c.tx_retries = 1; }},
+      {"completion", kPorts, [](auto& c) { c.completion = Completion::kInline; }},
+      {"completion-threshold", kPipeline, [](auto& c) { c.completion_threshold = 1; }},
+      {"completion-age", kPipeline, [](auto& c) { c.completion_age_ns[1] = 2'000'000; }},
+      {"completion-lcore", kPorts,
+       [](auto& c) {
+         c.completion_lcore[{0, 1}] = 2;
+       }},
+      {"tx-budget", kSettings, [](auto& c) { c.tx_budget.all = kTxBudgetAuto; }},
       {"rss", kPorts, [](auto& c) { c.rss = Rss::kUdp; }},
       {"max-pkt-len", kPorts, [](auto& c) { c.max_packet_bytes = 1518; }},
       {"rx-offloads", kPorts, [](auto& c) { c.rx_offloads = 1; }},
@@ -278,6 +336,7 @@ std::vector<FieldRow> FieldRows() {
       {"total-num-mbufs", kProcess, [](auto& c) { c.total_num_mbufs = 4096; }},
       {"mbuf-size", kProcess, [](auto& c) { c.mbuf_size = 4096; }},
       {"mbcache", kProcess, [](auto& c) { c.mbcache = 0; }},
+      {"mempool", kProcess, [](auto& c) { c.mempool = MempoolOps::kRing; }},
       {"txpkts", kPipeline,
        [](auto& c) {
          c.txpkts = {64, 64};

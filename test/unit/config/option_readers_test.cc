@@ -24,7 +24,7 @@ TEST(OptionReaders, WhatIsRefusedLeavesTheValue) {
   EXPECT_FALSE(ReadRss("udp", Rss::kUdp, rss).ok());
   EXPECT_EQ(rss, Rss::kIp);
   uint64_t bits = 1;
-  EXPECT_FALSE(ReadOffloadSwitch("on", 2, bits).ok());
+  EXPECT_FALSE(ReadOffloadSwitch("yes", 2, bits).ok());
   EXPECT_FALSE(AddOffloads("nothing", kRxOffloads, bits).ok());
   EXPECT_EQ(bits, 1u);
 }

@@ -20,10 +20,10 @@ namespace {
 // A value for each option that Difference() knows by its own name, not the default.
 const std::map<std::string, std::string>& Values() {
   static const auto* const values = new std::map<std::string, std::string>{
-      {"interactive", "true"},
-      {"auto-start", "true"},
+      {"interactive", "on"},
+      {"auto-start", "on"},
       {"cmdline-file", "lab.txt"},
-      {"tx-first", "true"},
+      {"tx-first", "on"},
       {"duration", "2.5"},
       {"stats-period", "0.5"},
       {"report", "report.json"},
@@ -41,19 +41,25 @@ const std::map<std::string, std::string>& Values() {
       {"txd", "1:256"},
       {"burst", "64"},
       {"tx-retries", "8"},
-      {"rss-ip", "true"},
-      {"rss-udp", "true"},
+      {"completion", "inline"},
+      {"completion-threshold", "32"},
+      {"completion-age", "50us,2ms"},
+      {"completion-lcore", "0.0@2,0.1@3"},
+      {"tx-budget", "0:64,1:auto"},
+      {"rss-ip", "on"},
+      {"rss-udp", "on"},
       {"max-pkt-len", "1600"},
       {"rx-offloads", "ipv4_cksum,udp_cksum,tcp_cksum"},
       {"tx-offloads", "multi_segs"},
       {"total-num-mbufs", "32767"},
       {"mbuf-size", "4096"},
       {"mbcache", "512"},
+      {"mempool", "ring"},
       {"txpkts", "64,128"},
       {"tx-ip", "192.0.2.1,192.0.2.2"},
       {"tx-udp", "4000,5000"},
       {"eth-peer", "0,02:00:00:00:00:aa 1,02:00:00:00:00:bb"},
-      {"txonly-multi-flow", "true"},
+      {"txonly-multi-flow", "on"},
       {"flowgen-flows", "7"},
   };
   return *values;
@@ -89,6 +95,15 @@ TEST(OptionTextTest, DefaultsAreWhatTheyAre) {
     EXPECT_TRUE(SetOption(configuration, name, text).ok()) << name << " " << text;
     EXPECT_TRUE(configuration == Configuration()) << name << " " << text;
   }
+}
+
+TEST(OptionTextTest, ATunedBudgetIsAWord) {
+  Configuration configuration;
+  EXPECT_EQ(OptionText(configuration, "tx-budget"), "") << "as the port's devargs have it";
+  ASSERT_TRUE(SetOption(configuration, "tx-budget", "auto").ok());
+  EXPECT_EQ(OptionText(configuration, "tx-budget"), "auto");
+  ASSERT_TRUE(SetOption(configuration, "tx-budget", "128").ok());
+  EXPECT_EQ(OptionText(configuration, "tx-budget"), "128");
 }
 
 TEST(OptionTextTest, SizesAreExact) {

@@ -48,7 +48,19 @@ TEST(SetOptionTest, EveryOptionHasARowThatChangesTheDefaults) {
   }
 }
 
-constexpr char kSwitch[] = "true or false";
+TEST(SetOptionTest, DefaultTakesBackWhatWasGiven) {
+  for (const auto& [name, value] : {std::pair{"tx-budget", "0:64,1:auto"},
+                                    {"tx-budget", "auto"},
+                                    {"completion-lcore", "0.0@2"}}) {
+    Configuration configuration;
+    ASSERT_TRUE(SetOption(configuration, name, value).ok());
+    ASSERT_FALSE(configuration == Configuration()) << name;
+    ASSERT_TRUE(SetOption(configuration, name, "default").ok()) << name;
+    EXPECT_TRUE(configuration == Configuration()) << name;
+  }
+}
+
+constexpr char kSwitch[] = "on, off, true, false";
 constexpr char kPorts[] =
     "numbers of 0 to 31 and ranges of them, each number once, such as 0,1 or 2-4,0";
 constexpr char kLcores[] =
@@ -65,6 +77,8 @@ const std::string kTxNames =
                  FormatOffloads(kTxOffloads, kNoLimit));
 constexpr char kPerQueue[] = "1 to 1024, or by port, such as 0:2,1:1 (each port once)";
 constexpr char kPerDescriptor[] = "1 to 32768, or by port, such as 0:2,1:1 (each port once)";
+constexpr char kTxBudget[] =
+    "auto, default, 32 to 32768, or by port, such as 0:auto,1:64 (each port once)";
 constexpr char kSeconds[] = "seconds, 0 to 31536000, such as 10 or 0.5";
 constexpr char kSegments[] =
     "1 to 8 segment lengths in bytes, 42 to 9728 in all, such as 64 or 256,1024";
@@ -80,8 +94,8 @@ struct RefusedRow {
 
 const std::vector<RefusedRow>& RefusedRows() {
   static const std::vector<RefusedRow> rows = {
-      {"interactive", {"", "1", "yes", "TRUE", "true "}, "true or false"},
-      {"auto-start", {"", "1", "on"}, kSwitch},
+      {"interactive", {"", "1", "yes", "TRUE", "true "}, "on, off, true, false"},
+      {"auto-start", {"", "1", "ON"}, kSwitch},
       {"cmdline-file", {"", "a\nb"}, "a file name"},
       {"tx-first", {"", "32", "yes"}, kSwitch},
       {"portlist",
@@ -128,9 +142,23 @@ const std::vector<RefusedRow>& RefusedRows() {
       {"txd", {"0", "32769", "1:0"}, kPerDescriptor},
       {"burst", {"", "0", "513", "+1", "1.5", " 1", "65568"}, "1 to 512"},
       {"tx-retries", {"", "-1", "1000001", "4294967296"}, "0 to 1000000"},
+      {"completion", {"", "Stage", "both", "stage,inline"}, "stage, inline"},
+      {"completion-threshold", {"", "0", "32769", "auto"}, "1 to 32768"},
+      {"completion-age",
+       {"", "100us", "1ms,100us", "100,1ms", "999ns,1ms", "1us,11s", "1us,1ms,1s", "-1us,1ms"},
+       "BUSY,IDLE, times of 1us to 10s, the first no longer, such as 100us,1ms"},
+      {"completion-lcore",
+       {"", "2", "0@2", "0.0", "0.0@", "0.0@128", "32.0@1", "0.1024@1", "0.0@1@2", "0.0.0@1",
+        "0.0@1,", "0.0@1,0.0@2", "a.0@1"},
+       "default, or PORT.QUEUE@LCORE,..., each queue once, such as 0.0@2"},
+      {"tx-budget",
+       {"", "0", "31", "32769", "Auto", "0:auto,0:64", "0:31", "32:64", "auto,64", "0:", ":64",
+        "0:default", "Default"},
+       kTxBudget},
       {"total-num-mbufs", {"", "0", "1023", "268435457", "4294968320"}, "1024 to 268435456"},
       {"mbuf-size", {"", "255", "65536", "65792"}, "256 to 65535"},
       {"mbcache", {"", "513", "-1", "65536"}, "0 to 512"},
+      {"mempool", {"", "Ring", "ring_mp_mc", "stack"}, "deferred, ring"},
       {"txpkts", {"", "0", "9729", "64,", ",64", "64,0", "1,2,3,4,5,6,7,8,9", "64;64"}, kSegments},
       {"tx-ip",
        {"", "192.0.2.1", "192.0.2.1,", "192.0.2.1,192.0.2.256", "192.0.2.1,192.0.2.2,192.0.2.3",

@@ -46,8 +46,10 @@ constexpr struct {
     {"set corelist 2,1", "corelist", "2,1"},
     {"set nbcore 1", "nb-cores", "1"},
     {"set nb-cores 2", "nb-cores", "2"},
-    {"set txonly-multi-flow on", "txonly-multi-flow", "true"},
+    {"set txonly-multi-flow on", "txonly-multi-flow", "on"},
     {"set rxd 512", "rxd", "512"},
+    {"set tx-budget auto", "tx-budget", "auto"},
+    {"set tx-budget 0:auto", "tx-budget", "0:auto"},
 };
 
 TEST_F(SetCommandsTest, AtRest) {
@@ -83,13 +85,10 @@ TEST_F(SetCommandsTest, AWrongValueIsAnsweredAsOnTheCommandLineAndChangesNothing
     const char* option;
     const char* value;
   } const kRows[] = {
-      {"set burst 0", "burst", "0"},
-      {"set burst many", "burst", "many"},
-      {"set txpkts 64,", "txpkts", "64,"},
-      {"set eth-peer 0 02:00", "eth-peer", "0,02:00"},
-      {"set rxq 0:1,0:2", "rxq", "0:1,0:2"},
-      {"set tx-ip 1.2.3.4", "tx-ip", "1.2.3.4"},
-      {"set tx-udp 1,70000", "tx-udp", "1,70000"},
+      {"set burst 0", "burst", "0"},           {"set burst many", "burst", "many"},
+      {"set txpkts 64,", "txpkts", "64,"},     {"set eth-peer 0 02:00", "eth-peer", "0,02:00"},
+      {"set rxq 0:1,0:2", "rxq", "0:1,0:2"},   {"set tx-ip 1.2.3.4", "tx-ip", "1.2.3.4"},
+      {"set tx-budget 31", "tx-budget", "31"}, {"set tx-udp 1,70000", "tx-udp", "1,70000"},
   };
   for (const auto& row : kRows) {
     Configuration scratch;
@@ -101,10 +100,24 @@ TEST_F(SetCommandsTest, AWrongValueIsAnsweredAsOnTheCommandLineAndChangesNothing
   EXPECT_THAT(Fault("set txpkts 20"), HasSubstr("accepted: 42 to"));
   EXPECT_EQ(Fault("set fwd mac"),
             "\"mac\" after \"set fwd\": accepted: io, macswap; type help for all commands");
+  EXPECT_THAT(Fault("set tx-budget 64"), HasSubstr("port 0 (net_null0) has no budget"));
+  const std::vector<std::string> words = {"set", "tx-budget"};
+  const std::vector<Candidate> next = commands_.Complete(words);
+  ASSERT_EQ(next.size(), 3u);
+  EXPECT_EQ(next[0].word, "auto");
+  EXPECT_EQ(next[1].word, "default");
+  EXPECT_EQ(next[2].word, "<tx-budget>");
   EXPECT_EQ(Fault("set eth-peer 2 02:00:00:00:00:01"),
             "\"2\" after \"set eth-peer\": accepted: 0, 1; type help for all commands");
   EXPECT_TRUE(runtime_->configuration() == before);
   EXPECT_TRUE(runtime_->forwarding());
+}
+
+TEST_F(SetCommandsTest, DefaultTakesBackWhatWasSet) {
+  Show("set tx-budget 0:auto");
+  EXPECT_EQ(Show("set tx-budget default"), "tx-budget default\n");
+  EXPECT_EQ(OptionText(runtime_->configuration(), "tx-budget"), "");
+  EXPECT_EQ(Show("set completion-lcore default"), "completion-lcore default, as it was\n");
 }
 
 // What is fixed when the process starts is not on offer, and nothing else is missing.

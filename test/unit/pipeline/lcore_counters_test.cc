@@ -14,7 +14,7 @@ namespace {
 TEST(LcoreCounters, EachPlaceIsUsedOnce) {
   for (const LcoreCounters& layout :
        {LcoreCounters{0, 0, 0, 0}, LcoreCounters{1, 1, 2, 0}, LcoreCounters{3, 2, 5, 4},
-        LcoreCounters{0, 7, 2, 1}, LcoreCounters{16, 32, 9, 0}}) {
+        LcoreCounters{0, 7, 2, 1}, LcoreCounters{16, 32, 9, 0}, LcoreCounters{1, 2, 3, 4, 3}}) {
     std::vector<int> used(layout.size(), 0);
     const auto use = [&](size_t place) {
       ASSERT_LT(place, used.size());
@@ -28,6 +28,12 @@ TEST(LcoreCounters, EachPlaceIsUsedOnce) {
     for (size_t i = 0; i < layout.tx_slots; ++i) use(layout.Tx(i));
     for (size_t i = 0; i < layout.drops; ++i) use(layout.Drop(i));
     for (size_t i = 0; i < layout.stage_counters; ++i) use(layout.Stage(i));
+    for (size_t i = 0; i < layout.reaped_queues; ++i) {
+      for (size_t each : {LcoreCounters::kReaps, LcoreCounters::kEmptyReaps, LcoreCounters::kReaped,
+                          LcoreCounters::kInFlight, LcoreCounters::kOldestTsc}) {
+        use(layout.ReapedQueue(i) + each);
+      }
+    }
     for (size_t place = 0; place < used.size(); ++place) EXPECT_EQ(used[place], 1) << place;
   }
 }

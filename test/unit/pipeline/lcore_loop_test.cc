@@ -121,7 +121,8 @@ struct FreeVariable {
 // One program on worker lcore kLcore, over a port with two RX queues and one TX queue.
 class Running {
  public:
-  Running(const Mode& mode, Pool& pool, RingPort& port, uint16_t burst = 32, uint32_t retries = 0)
+  Running(const Mode& mode, Pool& pool, RingPort& port, uint16_t burst = 32, uint32_t retries = 0,
+          std::vector<HomeMail> mail = {})
       : quiescence_(static_cast<rte_rcu_qsbr*>(
             std::aligned_alloc(64, RTE_CACHE_LINE_ROUNDUP(rte_rcu_qsbr_get_memsize(8))))) {
     EXPECT_EQ(rte_rcu_qsbr_init(quiescence_.get(), 8), 0);
@@ -135,6 +136,7 @@ class Running {
         .tx = {}, .burst = burst, .tx_retries = retries, .quiescence = quiescence_.get()};
     resources.tx.resize(1);
     resources.tx[0].port = port.port();
+    resources.mail = std::move(mail);
     auto program = mode.create(context, std::move(resources));
     EXPECT_TRUE(program.ok()) << program.status();
     program_ = *std::move(program);
@@ -199,6 +201,41 @@ std::vector<uint32_t> AllButFifth(uint32_t count) {
     if (i % 5 != 4) numbers.push_back(i);
   }
   return numbers;
+}
+
+// Of two mempools, each with a bell that another lcore rings.
+TEST(LcoreLoop, TakesHomeWhatOthersFreed) {
+  struct Home {
+    std::atomic<uint32_t> bell{0};
+    uint32_t heard = 0;
+    std::atomic<uint32_t> taken{0};
+  };
+  std::array<Home, 2> homes;
+  std::vector<HomeMail> mail;
+  for (Home& home : homes) {
+    mail.push_back({.bell = &home.bell,
+                    .heard = &home.heard,
+                    .take =
+                        [](void* pool, uint32_t number) noexcept {
+                          auto* const mine = static_cast<Home*>(pool);
+                          mine->heard = mine->bell;
+                          if (number == 7) ++mine->taken;
+                        },
+                    .pool = &home,
+                    .home = 7});
+  }
+  Pool pool(1000);
+  RingPort port({.rx_queues = 2, .ring_size = 64});
+  port.Start(pool);
+  Running running(kSortOnly, pool, port, 32, 0, mail);
+  for (const size_t rung : {0, 1, 1, 0}) {
+    const uint32_t before = homes[rung].taken;
+    ++homes[rung].bell;
+    while (homes[rung].taken == before) std::this_thread::yield();
+  }
+  running.Stop();
+  EXPECT_EQ(homes[0].taken, 2u);
+  EXPECT_EQ(homes[1].taken, 2u);
 }
 
 TEST(LcoreLoop, HoldsMakesDropsAndSendsInOrderAndBalancesInEverySnapshot) {

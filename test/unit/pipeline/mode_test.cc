@@ -111,37 +111,60 @@ TEST(Mode, CommandsKnowTheStageTheyBelongTo) {
 
 class ModeCreate : public testing::Test {
  protected:
-  absl::StatusOr<std::unique_ptr<LcoreProgram>> Create(const Mode& mode, bool locked, bool single) {
+  absl::StatusOr<std::unique_ptr<LcoreProgram>> Create(const Mode& mode, bool locked, bool single,
+                                                       bool counted = false, bool reaps = false) {
     StageContext context{
         configuration_, 1, {{0, 0, 0}}, {{0, 0, {}, false}, {1, 0, {}, false}}, nullptr};
     LcoreResources resources{.tx = {}, .burst = 32, .tx_retries = 0, .quiescence = nullptr};
     resources.tx.resize(2);
     // One such queue is enough.
     resources.tx[1].lock = locked ? &lock_ : nullptr;
+    resources.tx[1].sends = counted ? &sends_ : nullptr;
     resources.tx[1].single_segment = single;
+    if (reaps) {
+      resources.reaped.push_back({.queue = TxReaper(1, 0, 64, TxReap::kCleanup, nullptr),
+                                  .pace = {.limit = 64},
+                                  .slot = 1});
+    }
     return mode.create(context, std::move(resources));
   }
   Configuration configuration_;
   TxLock lock_;
+  LcoreSends sends_;
 };
 
 TEST_F(ModeCreate, AnLcoreGetsTheLoopThatItsQueuesNeedAndNoMore) {
   using Line = Pipeline<Plain, Counting, Reporting>;
   for (const bool locked : {false, true}) {
     for (const bool single : {false, true}) {
-      const auto program = Create(kMode, locked, single);
-      ASSERT_TRUE(program.ok()) << program.status();
-      LcoreProgram* const loop = program->get();
-      EXPECT_EQ((dynamic_cast<LcoreLoop<Line, TxPolicy<false, false>>*>(loop) != nullptr),
-                !locked && !single);
-      EXPECT_EQ((dynamic_cast<LcoreLoop<Line, TxPolicy<true, false>>*>(loop) != nullptr),
-                locked && !single);
-      EXPECT_EQ((dynamic_cast<LcoreLoop<Line, TxPolicy<false, true>>*>(loop) != nullptr),
-                !locked && single);
-      EXPECT_EQ((dynamic_cast<LcoreLoop<Line, TxPolicy<true, true>>*>(loop) != nullptr),
-                locked && single);
+      for (const bool reaps : {false, true}) {
+        const auto program = Create(kMode, locked, single, /*counted=*/false, reaps);
+        ASSERT_TRUE(program.ok()) << program.status();
+        const auto is = [&]<bool l, bool s, class Completion>() {
+          using Loop = LcoreLoop<Line, TxPolicy<l, s>, Completion>;
+          const bool wanted =
+              l == locked && s == single && std::is_same_v<Completion, LcoreCompletion> == reaps;
+          EXPECT_EQ(dynamic_cast<Loop*>(program->get()) != nullptr, wanted);
+        };
+        is.template operator()<false, false, NoCompletion>();
+        is.template operator()<true, false, NoCompletion>();
+        is.template operator()<false, true, NoCompletion>();
+        is.template operator()<true, true, NoCompletion>();
+        is.template operator()<false, false, LcoreCompletion>();
+        is.template operator()<true, false, LcoreCompletion>();
+        is.template operator()<false, true, LcoreCompletion>();
+        is.template operator()<true, true, LcoreCompletion>();
+      }
     }
   }
+}
+
+TEST_F(ModeCreate, AQueueThatCountsIsAskedHowToSend) {
+  using Line = Pipeline<Plain, Counting, Reporting>;
+  const auto program = Create(kMode, /*locked=*/false, /*single=*/false, /*counted=*/true);
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_NE((dynamic_cast<LcoreLoop<Line, TxPolicy<true, false>, NoCompletion>*>(program->get())),
+            nullptr);
 }
 
 TEST_F(ModeCreate, TheLayoutHasRoomForAllThatTheRowCounts) {
@@ -152,7 +175,12 @@ TEST_F(ModeCreate, TheLayoutHasRoomForAllThatTheRowCounts) {
   EXPECT_EQ(layout.tx_slots, 2U);
   EXPECT_EQ(layout.drops, std::size(kTxDrops) + 1);
   EXPECT_EQ(layout.stage_counters, 3U);
+  EXPECT_EQ(layout.reaped_queues, 0U);
   EXPECT_EQ((*program)->page().local().size(), layout.size());
+  const auto reaping = Create(kMode, false, false, /*counted=*/false, /*reaps=*/true);
+  ASSERT_TRUE(reaping.ok()) << reaping.status();
+  EXPECT_EQ((*reaping)->layout().reaped_queues, 1U);
+  EXPECT_EQ((*reaping)->page().local().size(), (*reaping)->layout().size());
 }
 
 TEST_F(ModeCreate, AStageThatFailsIsSaidWithItsName) {

@@ -27,7 +27,7 @@ TEST(Plan, FormatPlanIsATable) {
       "  4      -                        -                                        -\n"
       "  port 0: 2 rx queues of 1024, 1 tx queues of 1024, mempool 0\n"
       "  port 1: 1 rx queues of 1024, 1 tx queues of 1024, mempool 0\n"
-      "  mempool 0: 16383 mbufs on NUMA node 0\n"
+      "  mempool 0: 32767 mbufs on NUMA node 0\n"
       "  note: lcore 4 is idle: there are fewer RX queues than lcores\n"
       "  note: 2 lcores send to queue 0 of port 1 under a lock: more lcores send to the port than "
       "its TX queues, 1, and it has no MT_LOCKFREE\n");

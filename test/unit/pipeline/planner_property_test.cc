@@ -58,6 +58,10 @@ World RandomWorld(Dice& dice) {
     port.equal_queues = dice.From(0, 3) == 0;
     port.mt_lockfree = dice.Coin();
     port.driver_mbufs = dice.Coin() ? 6144 : 0;
+    const TxReap reaps[] = {TxReap::kUnknown, TxReap::kNone, TxReap::kCleanup, TxReap::kCleanupTold,
+                            TxReap::kStatus};
+    port.reap = reaps[dice.From(0, 4)];
+    port.tx_pinned = port.reap == TxReap::kStatus ? 31 : 0;
     port.rx.min_descriptors = dice.From(1, 64);
     port.rx.max_descriptors = dice.From(512, 4096);
     port.rx.descriptor_align = dice.From(0, 32);
@@ -77,6 +81,17 @@ World RandomWorld(Dice& dice) {
   world.shape = dice.From(0, 4) == 0 ? kSource : ModeShape{.sends = sends[dice.From(0, 3)]};
   world.configuration.port_topology = topologies[dice.From(0, 2)];
   world.configuration.mbcache = dice.From(0, 512);
+  const Completion completions[] = {Completion::kDefault, Completion::kStage, Completion::kInline};
+  world.configuration.completion = completions[dice.From(0, 2)];
+  for (const PlannerPort& port : world.ports) {
+    // Queue 0 is always there; inline leaves it to those that send.
+    if (port.reap == TxReap::kNone || dice.From(0, 3) != 0) continue;
+    const auto reaper = world.lcores[dice.From(0, static_cast<uint16_t>(lcores - 1))].lcore;
+    world.configuration.completion_lcore[{port.port, 0}] = static_cast<uint16_t>(reaper);
+  }
+  if (world.configuration.completion == Completion::kInline) {
+    world.configuration.completion_lcore.clear();
+  }
   return world;
 }
 
@@ -186,6 +201,23 @@ void CheckPlan(const World& world, const Plan& plan) {
     }
   }
 
+  // Who reaps a queue is one of its users, whether it sends to it or not.
+  std::map<Queue, std::set<unsigned>> senders = users;
+  std::map<Queue, unsigned> reaper;
+  for (const LcorePlan& lcore : plan.lcores) {
+    for (const LcorePlan::Reap& reap : lcore.reaps) {
+      const Queue queue{reap.port, reap.queue};
+      EXPECT_TRUE(reaper.emplace(queue, lcore.lcore).second) << "two reapers";
+      const bool sends = senders[queue].contains(lcore.lcore);
+      EXPECT_EQ(reap.slot != kNoSlot, sends);
+      if (sends) {
+        EXPECT_EQ(lcore.tx.at(reap.slot).port, reap.port);
+        EXPECT_EQ(lcore.tx.at(reap.slot).queue, reap.queue);
+      }
+      users[queue].insert(lcore.lcore);
+    }
+  }
+
   // Each TX queue stands in the plan once, with its users, and is exclusive iff none shares it.
   std::set<Queue> listed;
   for (const TxQueuePlan& queue : plan.tx_queues) {
@@ -199,6 +231,21 @@ void CheckPlan(const World& world, const Plan& plan) {
                              : lockfree         ? Sharing::kMtLockfree
                                                 : Sharing::kSpinlock;
     EXPECT_EQ(queue.sharing, expected);
+    const Queue key{queue.port, queue.queue};
+    EXPECT_EQ(queue.senders, senders[key].size());
+    EXPECT_EQ(queue.reaper.has_value(), reaper.contains(key));
+    if (queue.reaper) {
+      EXPECT_EQ(*queue.reaper, reaper[key]);
+    }
+    // An lcore reaps where somebody sends and the port can, or it was named.
+    const auto& known = *std::ranges::find(world.ports, queue.port, &PlannerPort::port);
+    const bool can = known.reap != TxReap::kUnknown && known.reap != TxReap::kNone;
+    const bool named = world.configuration.completion_lcore.contains(key);
+    const bool wanted = world.configuration.completion != Completion::kInline;
+    EXPECT_EQ(queue.reaper.has_value(), !senders[key].empty() && (named || (can && wanted)));
+    if (named && queue.reaper) {
+      EXPECT_EQ(*queue.reaper, world.configuration.completion_lcore.at(key));
+    }
   }
   size_t queues = 0;
   for (const PortPlan& port : plan.ports) queues += port.tx_queues;
@@ -216,8 +263,8 @@ void CheckPlan(const World& world, const Plan& plan) {
       size_t high = 0;
       size_t low = SIZE_MAX;
       for (uint16_t queue = 0; queue < port.tx_queues; ++queue) {
-        high = std::max(high, users[{port.port, queue}].size());
-        low = std::min(low, users[{port.port, queue}].size());
+        high = std::max(high, senders[{port.port, queue}].size());
+        low = std::min(low, senders[{port.port, queue}].size());
       }
       EXPECT_LE(high - low, 1U);
     }
@@ -228,7 +275,7 @@ void CheckPlan(const World& world, const Plan& plan) {
   for (size_t i = 0; i < plan.ports.size(); ++i) {
     const PortPlan& port = plan.ports[i];
     everywhere += uint64_t{port.rx_queues} * (port.rx_descriptors + world.ports[i].driver_mbufs);
-    everywhere += uint64_t{port.tx_queues} * port.tx_descriptors;
+    everywhere += uint64_t{port.tx_queues} * (port.tx_descriptors + world.ports[i].tx_pinned);
   }
   everywhere += world.lcores.size() * (world.configuration.mbcache * 3 / 2 + kMaxBurst);
   std::set<int> nodes;

@@ -8,6 +8,9 @@
 #include <gtest/gtest.h>
 #include <rte_ethdev.h>
 
+#include <algorithm>
+#include <map>
+
 #include "lib/pipeline/runtime.h"
 #include "test/unit/pipeline/rig.h"
 #include "test/unit/pipeline/runtime_modes.h"
@@ -37,6 +40,113 @@ constexpr Mode kModes[] = {
     MakeMode<TxOnly>("txonly", "", kSourceShape),
     MakeMode<Looks, Io>("looks", "", kForwardShape),
 };
+
+// A driver with budgets, played on net_null.
+uint32_t budget_of_null = 32;
+constexpr TxBudgetDriver kBudgetDrivers[] = {
+    {"net_null",
+     [](uint16_t, uint16_t, uint32_t budget) {
+       budget_of_null = budget;
+       return absl::OkStatus();
+     },
+     [](uint16_t, uint16_t) -> absl::StatusOr<DriverTxBudget> {
+       return DriverTxBudget{.budget = budget_of_null == 0 ? 32 : budget_of_null,
+                             .fixed = budget_of_null};
+     }},
+};
+
+// As above, by port, and one refuses 128.
+std::map<uint16_t, uint32_t> budget_of_port;
+uint16_t refusing_port = RTE_MAX_ETHPORTS;
+constexpr TxBudgetDriver kRefusingDrivers[] = {
+    {"net_null",
+     [](uint16_t port, uint16_t, uint32_t budget) -> absl::Status {
+       if (port == refusing_port && budget == 128) return absl::InternalError("refused");
+       budget_of_port[port] = budget;
+       return absl::OkStatus();
+     },
+     [](uint16_t port, uint16_t) -> absl::StatusOr<DriverTxBudget> {
+       return DriverTxBudget{.budget = std::max(32u, budget_of_port[port]),
+                             .fixed = budget_of_port[port]};
+     }},
+};
+
+TEST(RuntimeChange, ATxBudgetThatADriverRefusesIsTakenBackFromThePortsBefore) {
+  NullPort one;
+  NullPort two;
+  budget_of_port.clear();
+  refusing_port = std::max(one.port(), two.port());
+  const uint16_t first = std::min(one.port(), two.port());
+  auto made = Runtime::Create({.modes = kModes,
+                               .run_directory = nullptr,
+                               .version = "t",
+                               .budget_drivers = kRefusingDrivers});
+  ASSERT_TRUE(made.ok()) << made.status();
+  Configuration configuration;
+  configuration.tx_budget.all = 64;
+  ASSERT_TRUE((*made)->Apply(configuration).ok());
+  Configuration wrong = configuration;
+  wrong.tx_budget.all = 128;
+  EXPECT_EQ((*made)->Apply(wrong).status().message(), "refused");
+  EXPECT_EQ(budget_of_port[first], 64u);
+  EXPECT_EQ(budget_of_port[refusing_port], 64u);
+  EXPECT_TRUE((*made)->configuration() == configuration);
+  ASSERT_TRUE((*made)->Close().ok());
+}
+
+TEST(RuntimeChange, ATxBudgetChangesWithoutAPauseAndIsRefusedWhole) {
+  Pool pool(1000);
+  RingPort ring;
+  NullPort null;
+  budget_of_null = 0;
+  auto made = Runtime::Create({.modes = kModes,
+                               .run_directory = nullptr,
+                               .version = "t",
+                               .budget_drivers = kBudgetDrivers});
+  ASSERT_TRUE(made.ok()) << made.status();
+  Runtime& runtime = **made;
+  Configuration configuration;
+  configuration.txd.of_port = {{null.port(), 512}};
+  ASSERT_TRUE(runtime.Apply(configuration).ok());
+  const auto budget = [&] {
+    const Report report = runtime.Snapshot();
+    return std::ranges::find(report.tx_queues, null.port(), &TxQueueReport::port)->budget;
+  };
+  EXPECT_EQ(budget(), 32u);
+  EXPECT_EQ(runtime.Snapshot().tx_queues[ring.port() < null.port() ? 0 : 1].budget, std::nullopt);
+  const size_t notes = runtime.plan().notes.size();
+
+  configuration.tx_budget.of_port = {{null.port(), 512}};
+  const auto applied = runtime.Apply(configuration);
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_EQ(applied->change.kind, ChangeKind::kSettings);
+  EXPECT_EQ(applied->paused_ns, 0u);
+  EXPECT_EQ(budget(), 512u);
+
+  for (const auto& [wrong, why] :
+       {std::pair{PerPort{.all = 64, .of_port = {}}, "has no budget"},
+        {PerPort{.all = {}, .of_port = {{null.port(), 513}}}, "TX rings of 512 descriptors"}}) {
+    Configuration refused = configuration;
+    refused.tx_budget = wrong;
+    const auto status = runtime.Apply(refused).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(status.message(), HasSubstr(why));
+    EXPECT_EQ(budget(), 512u);
+    EXPECT_TRUE(runtime.configuration() == configuration);
+  }
+
+  configuration.tx_budget = {.all = kTxBudgetAuto, .of_port = {}};
+  ASSERT_TRUE(runtime.Apply(configuration).ok());
+  EXPECT_EQ(budget_of_null, 0u);
+  ASSERT_EQ(runtime.plan().notes.size(), notes + 1);
+  configuration.tx_budget = {};
+  ASSERT_TRUE(runtime.Apply(configuration).ok());
+  EXPECT_EQ(runtime.plan().notes.size(), notes) << "silent where nothing was asked";
+  runtime.TuneTxBudgets();
+  const auto report = runtime.Close();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(budget(), 32u) << "kept after the close";
+}
 
 std::unique_ptr<Runtime> Make() {
   auto runtime = Runtime::Create({.modes = kModes, .run_directory = nullptr, .version = "t"});

@@ -8,9 +8,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace penstock {
@@ -30,6 +33,9 @@ struct Beta : StageBase {
   static absl::StatusOr<Beta> Create(const StageContext&) { return Beta(); }
   void Process(Burst burst, auto& out) noexcept { out.Send(0, burst.mbufs); }
 };
+
+constexpr uint64_t kNowTsc = 10'000'000;
+constexpr uint64_t kHz = 1'000'000'000;
 
 constexpr Mode kModes[] = {MakeMode<Alpha, Beta>("both", "", {}), MakeMode<Beta>("beta", "", {})};
 
@@ -61,7 +67,7 @@ Report WithPorts(std::vector<uint16_t> ports) {
 
 TEST(Tally, EveryReasonOfEveryModeIsThereAtZero) {
   Report report;
-  Tally(kModes).Fill(report);
+  Tally(kModes).Fill(report, kNowTsc, kHz);
   EXPECT_EQ(report.drops, (std::map<std::string, uint64_t>{
                               {"common", 0}, {"short", 0}, {"tx_full", 0}, {"tx_segments", 0}}));
   EXPECT_TRUE(report.lcores.empty());
@@ -73,7 +79,7 @@ TEST(Tally, PutsEachCounterWhereItBelongs) {
   Tally tally(kModes);
   tally.Add(kModes[0], PlanOf(4, {0, 1}, {1, 2}), c.layout, c.copy);
   Report report = WithPorts({0, 1, 2, 3});
-  tally.Fill(report);
+  tally.Fill(report, kNowTsc, kHz);
 
   ASSERT_EQ(report.lcores.size(), 1U);
   const LcoreReport& lcore = report.lcores[0];
@@ -115,7 +121,7 @@ TEST(Tally, AddsUpLcoresPlansAndModes) {
   tally.Add(kModes[1], PlanOf(1, {1}, {1}), later.layout,
             later.copy);  // Another plan, another mode.
   Report report = WithPorts({0, 1});
-  tally.Fill(report);
+  tally.Fill(report, kNowTsc, kHz);
   ASSERT_EQ(report.lcores.size(), 2U);
   EXPECT_EQ(report.lcores[0].lcore, 1U);
   EXPECT_EQ(report.lcores[0].rx_packets, one[one.layout.Rx(0)] + later[later.layout.Rx(0)]);
@@ -138,9 +144,92 @@ TEST(Tally, AnOldCountMakesTheLcoreStaleForGood) {
   tally.Add(kModes[0], PlanOf(1, {0}, {0}), one.layout, one.copy);
   tally.Add(kModes[0], PlanOf(2, {0}, {0}), one.layout, one.copy);
   Report report;
-  tally.Fill(report);
+  tally.Fill(report, kNowTsc, kHz);
   EXPECT_FALSE(report.lcores[0].fresh);
   EXPECT_TRUE(report.lcores[1].fresh);
+}
+
+// ---- reaps ----
+
+// An lcore that reaps two queues, with counters of its own for each.
+struct Reaping {
+  LcoreCounters layout{0, 0, 5, 2, 2};
+  CounterPage::Copy copy;
+  LcorePlan plan = PlanOf(1, {}, {});
+  Reaping() {
+    copy.values.resize(layout.size());
+    plan.reaps = {{0, 0, 0, kNoSlot}, {1, 3, 1, kNoSlot}};
+    Set(0, {100, 2, 6400, 7, kNowTsc - 5'000'000});
+    Set(1, {10, 1, 90, 0, 0});
+  }
+  void Set(size_t queue, std::vector<uint64_t> values) {
+    std::ranges::copy(values,
+                      copy.values.begin() + static_cast<ptrdiff_t>(layout.ReapedQueue(queue)));
+  }
+};
+
+Report WithQueues() {
+  Report report = WithPorts({0, 1});
+  report.at_rest = false;
+  for (const auto& [port, queue] : {std::pair<uint16_t, uint16_t>{0, 0}, {1, 3}, {1, 4}}) {
+    TxQueueReport& added = report.tx_queues.emplace_back();
+    added.port = port;
+    added.queue = queue;
+    added.completion = "stage";
+  }
+  return report;
+}
+
+TEST(Tally, ReapsAddUpByQueueAndWhatIsInFlightIsThePresent) {
+  Tally tally(kModes);
+  Reaping reaping;
+  tally.Add(kModes[0], reaping.plan, reaping.layout, reaping.copy);
+  reaping.Set(0, {50, 1, 3200, 3, kNowTsc - 2'000'000});
+  tally.Add(kModes[0], reaping.plan, reaping.layout, reaping.copy);
+  Report report = WithQueues();
+  tally.Fill(report, kNowTsc, kHz);
+  const TxQueueReport& first = report.tx_queues[0];
+  EXPECT_EQ(first.reaps, 150u);
+  EXPECT_EQ(first.empty_reaps, 3u);
+  EXPECT_EQ(first.reaped, 9600u);
+  EXPECT_EQ(first.in_flight, 3u);
+  EXPECT_EQ(first.oldest_pinned_us, 2000u);
+  const TxQueueReport& second = report.tx_queues[1];
+  EXPECT_EQ(second.reaps, 20u);
+  EXPECT_EQ(second.in_flight, 0u);
+  EXPECT_EQ(second.oldest_pinned_us, 0u);
+  EXPECT_EQ(report.tx_queues[2].reaps, std::nullopt) << "nobody reaps it";
+}
+
+TEST(Tally, AtRestWhatIsInARingIsNotTheLcoresToSay) {
+  Tally tally(kModes);
+  const Reaping reaping;
+  tally.Add(kModes[0], reaping.plan, reaping.layout, reaping.copy);
+  Report report = WithQueues();
+  report.at_rest = true;
+  tally.Fill(report, kNowTsc, kHz);
+  EXPECT_EQ(report.tx_queues[0].reaps, 100u);
+  EXPECT_EQ(report.tx_queues[0].in_flight, std::nullopt);
+  EXPECT_EQ(report.tx_queues[0].oldest_pinned_us, std::nullopt);
+}
+
+TEST(Tally, WhereTheDriverCountsItsReapsThatCountStands) {
+  Tally tally(kModes);
+  const Reaping reaping;
+  tally.Add(kModes[0], reaping.plan, reaping.layout, reaping.copy);
+  Report report = WithQueues();
+  report.ports[1].xstats = {{"tx_q3_reaps", 11},
+                            {"tx_q3_empty_reaps", 4},
+                            {"tx_q3_reaped", 95},
+                            {"tx_q3_oldest_pinned_us", 17},
+                            {"tx_q4_reaps", 8}};
+  tally.Fill(report, kNowTsc, kHz);
+  EXPECT_EQ(report.tx_queues[0].reaps, 100u);
+  EXPECT_EQ(report.tx_queues[1].reaps, 11u);
+  EXPECT_EQ(report.tx_queues[1].empty_reaps, 4u);
+  EXPECT_EQ(report.tx_queues[1].reaped, 95u);
+  EXPECT_EQ(report.tx_queues[1].oldest_pinned_us, 17u);
+  EXPECT_EQ(report.tx_queues[2].reaps, 8u);
 }
 
 }  // namespace

@@ -48,6 +48,26 @@ TEST(TxQueue, BurstsGoToTheQueueThatIsNamedAndSayHowManyWent) {
   }
 }
 
+// What the one who reaps the queue goes by.
+TEST(TxQueue, WhatAllItsUsersSentIsCountedOnceItWent) {
+  for (const auto burst : {&BurstLocked, &BurstPublished}) {
+    Pool pool(100);
+    RingPort port({.ring_size = 16});
+    port.Start(pool);
+    TxLock lock;
+    TxQueue queue;
+    queue.port = port.port();
+    queue.lock = &lock;
+    std::vector<rte_mbuf*> mbufs = Packets(pool, 20);
+    EXPECT_EQ(burst(queue, mbufs.data(), 10), 10);
+    EXPECT_EQ(lock.sent, 10u);
+    EXPECT_EQ(burst(queue, mbufs.data() + 10, 10), 5);
+    EXPECT_EQ(lock.sent, 15u) << "what did not fit was not sent";
+    port.Take(0);
+    rte_pktmbuf_free_bulk(mbufs.data() + 15, 5);
+  }
+}
+
 TEST(TxQueue, TheLockIsHeldForTheBurstAndNoLonger) {
   Pool pool(100);
   RingPort port;
@@ -102,7 +122,7 @@ TEST(TxQueue, TwoLcoresSendToOneQueue) {
     shared.pool = &pool;
     shared.queue.port = port.port();
     shared.queue.lock = &shared.lock;
-    shared.queue.burst = locked ? &BurstLocked : &BurstDirect;
+    shared.queue.burst = locked ? &BurstLocked : &BurstPublished;
     const rte_eth_rxtx_callback* const callback = rte_eth_add_tx_callback(
         port.port(), 0,
         [](uint16_t, uint16_t, rte_mbuf**, uint16_t n, void* user) {
@@ -146,11 +166,40 @@ TEST(TxQueue, TwoLcoresSendToOneQueue) {
       EXPECT_EQ(of_flow, Tags(flow, 0, kBursts * kBurst));
     }
     EXPECT_EQ(sent.size(), 2 * kBursts * kBurst);
+    EXPECT_EQ(shared.lock.sent, 2 * kBursts * kBurst);
   }
 }
 
-// Without a locked queue the lcore's code calls the driver, whatever the function pointer says.
-TEST(TxQueue, OnlyAPolicyWithLocksAsksTheQueueHow) {
+TEST(TxQueue, AQueueWhoseSendsCountHasThemCountedBySizeAndAllElseAsBefore) {
+  Pool pool(200);
+  RingPort port({.ring_size = 128});
+  port.Start(pool);
+  TxLock lock;
+  LcoreSends sends;
+  TxQueue queue;
+  queue.port = port.port();
+  EXPECT_EQ(BurstFor(queue), &BurstDirect);
+  queue.lock = &lock;
+  EXPECT_EQ(BurstFor(queue), &BurstLocked);
+  queue.sends = &sends;
+  EXPECT_EQ(BurstFor(queue), &BurstCountedAndLocked);
+  std::vector<rte_mbuf*> mbufs = Packets(pool, 100);
+  EXPECT_EQ(BurstFor(queue)(queue, mbufs.data(), 60), 60);
+  EXPECT_FALSE(rte_spinlock_is_locked(&lock.lock));
+  queue.lock = nullptr;
+  EXPECT_EQ(BurstFor(queue), &BurstCounted);
+  EXPECT_EQ(BurstFor(queue)(queue, mbufs.data() + 60, 40), 40);
+  EXPECT_EQ(port.Take(0), Tags(1, 0, 100));
+  SendSizes seen{};
+  sends.AddTo(seen);
+  SendSizes wanted{};
+  wanted[SendBucket(60)] = 2;  // 33 to 64.
+  EXPECT_EQ(seen, wanted);
+}
+
+// Without a queue that is locked or counts the lcore's code calls the driver, whatever the function
+// pointer says.
+TEST(TxQueue, OnlyAPolicyByQueueAsksTheQueueHow) {
   Pool pool(100);
   RingPort port;
   port.Start(pool);

@@ -108,9 +108,26 @@ TEST(Capabilities, FunctionsAreFoundOutByAsking) {
   // As if they had been there: the answer replaces the guess.
   known->tx_done_cleanup = true;
   known->rx_interrupts = true;
+  EXPECT_EQ(TxReapOf(*known), TxReap::kUnknown);
   QueryFunctions(*known);
   EXPECT_FALSE(known->tx_done_cleanup);
   EXPECT_FALSE(known->rx_interrupts);
+  EXPECT_EQ(TxReapOf(*known), TxReap::kNone);
+}
+
+TEST(Capabilities, HowSentPacketsAreTakenBack) {
+  PortCapabilities known;
+  known.status_tells = true;
+  EXPECT_EQ(TxReapOf(known), TxReap::kUnknown);
+  known.functions_known = true;
+  EXPECT_EQ(TxReapOf(known), TxReap::kNone) << "to know is not to be able";
+  known.tx_done_cleanup = true;
+  EXPECT_EQ(TxReapOf(known), TxReap::kCleanupTold);
+  known.status_tells = false;
+  EXPECT_EQ(TxReapOf(known), TxReap::kCleanup);
+  PortCapabilities mlx5;
+  mlx5.status_reaps = true;
+  EXPECT_EQ(TxReapOf(mlx5), TxReap::kStatus) << "known from the table";
 }
 
 TEST(Capabilities, TheTableHasThemInTheOrderOfTheDocumentation) {

@@ -77,6 +77,39 @@ TEST(Mempool, SaysHowMuchWasWantedWhenMemoryIsShort) {
               HasSubstr("; give more with --memory, or fewer mbufs with --total-num-mbufs"));
 }
 
+// Neither EAL's words nor a driver of our own are in this process.
+TEST(Mempool, WithoutTheDriverHasWhatDpdkHasUnlessDeferredIsDemanded) {
+  for (const MempoolOps wanted : {MempoolOps::kWhatIsThere, MempoolOps::kRing}) {
+    const auto ops = OpsFor(wanted);
+    ASSERT_TRUE(ops.ok()) << ops.status();
+    EXPECT_EQ(*ops, "ring_mp_mc");
+  }
+  const auto ops = OpsFor(MempoolOps::kDeferred);
+  ASSERT_TRUE(ops.ok()) << ops.status();
+  EXPECT_EQ(*ops, "deferred");
+  for (const bool without_gaps : {false, true}) {
+    Mempool::Settings settings = Settings("mempool_test", 100, 0);
+    settings.ops = *ops;
+    settings.without_gaps = without_gaps;
+    const auto pool = Mempool::Create(settings);
+    ASSERT_EQ(pool.status().code(), absl::StatusCode::kNotFound) << pool.status();
+    EXPECT_THAT(std::string(pool.status().message()), HasSubstr("deferred: no such mempool"));
+  }
+}
+
+TEST(Mempool, IsOfTheOpsThatWereAskedFor) {
+  for (const char* ops : {"ring_mp_mc", "ring_sp_sc"}) {
+    for (const bool without_gaps : {false, true}) {
+      Mempool::Settings settings = Settings("mempool_test", 100, 0);
+      settings.ops = ops;
+      settings.without_gaps = without_gaps;
+      const auto pool = Mempool::Create(settings);
+      ASSERT_TRUE(pool.ok()) << pool.status();
+      EXPECT_EQ(pool->ops(), ops);
+    }
+  }
+}
+
 TEST(Mempool, RefusesANameThatIsTaken) {
   const auto one = Mempool::Create(Settings("mempool_test", 100, 0));
   ASSERT_TRUE(one.ok());

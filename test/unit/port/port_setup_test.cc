@@ -65,6 +65,17 @@ TEST(PortSetup, WhatIsInEffectIsWhatIsAlwaysWantedAndWhatWasAsked) {
       (Offloads{RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_IPV4_CKSUM, port.tx_offloads}));
 }
 
+TEST(PortSetup, TheFreeThresholdIsOfDriversThatGoByIt) {
+  PortCapabilities port = Able();
+  for (const TxFree tx_free : {TxFree::kDriver, TxFree::kIfStalls, TxFree::kAlways}) {
+    EXPECT_EQ(FreeThreshold(port, {.tx_descriptors = 512, .tx_free = tx_free}), 0);
+  }
+  port.reaps_by_threshold = true;
+  EXPECT_EQ(FreeThreshold(port, {.tx_descriptors = 512, .tx_free = TxFree::kDriver}), 0);
+  EXPECT_EQ(FreeThreshold(port, {.tx_descriptors = 512, .tx_free = TxFree::kIfStalls}), 1);
+  EXPECT_EQ(FreeThreshold(port, {.tx_descriptors = 512, .tx_free = TxFree::kAlways}), 511);
+}
+
 TEST(PortSetup, RssIsByWhatWasAskedAndThePortHas) {
   PortCapabilities port = Able();
   EXPECT_EQ(RssTypes(port, {}), 0U);  // One queue.

@@ -139,6 +139,33 @@ TEST_F(XskSocketTest, TellsHowOftenTheRxRingWasFull) {
   EXPECT_THAT(XskRxRingFull(-1).status().message(), HasSubstr("XDP_STATISTICS"));
 }
 
+TEST_F(XskSocketTest, ABudgetIsWithin32AndTheTxRing) {
+  // The kernel wants to know the ring.
+  EXPECT_FALSE(SetXskTxBudget(fd_, 32).ok());
+  MakeRings(128, 1024);
+  const absl::Status least = SetXskTxBudget(fd_, 32);
+  if (absl::IsUnimplemented(least)) GTEST_SKIP() << least;
+  EXPECT_TRUE(least.ok()) << least;
+  EXPECT_TRUE(SetXskTxBudget(fd_, 128).ok());
+  for (const uint32_t wrong : {0u, 31u, 129u, UINT32_MAX}) {
+    const absl::Status status = SetXskTxBudget(fd_, wrong);
+    EXPECT_TRUE(absl::IsOutOfRange(status)) << wrong << ": " << status;
+  }
+  EXPECT_THAT(SetXskTxBudget(-1, 32).message(), HasSubstr("XDP_MAX_TX_SKB_BUDGET, 32"));
+}
+
+TEST_F(XskSocketTest, TheSendBufferIsAtLeastWhatWasAskedFor) {
+  int before = 0;
+  socklen_t length = sizeof(before);
+  ASSERT_EQ(getsockopt(fd_, SOL_SOCKET, SO_SNDBUF, &before, &length), 0);
+  const auto wanted = static_cast<uint32_t>(before);
+  SetXskSendBuffer(fd_, wanted);
+  int after = 0;
+  ASSERT_EQ(getsockopt(fd_, SOL_SOCKET, SO_SNDBUF, &after, &length), 0);
+  EXPECT_GE(after, before);
+  EXPECT_FALSE(IsXskZeroCopy(fd_)) << "it is not bound";
+}
+
 TEST_F(XskSocketTest, WhatIsNoMappedSocketIsRefused) {
   EXPECT_TRUE(absl::IsNotFound(XskRings::OfSocket(fd_, 64).status()));
   const int other = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -63,7 +63,14 @@ inline Report Balanced() {
                       .made = 40,
                       .held = 0,
                       .busy_cycles = 10400};
-  report.tx_queues = {{0, 0, 1, "exclusive", "inline"}, {1, 0, 2, "spinlock", "stage"}};
+  report.tx_queues.resize(2);
+  report.tx_queues[0].users = 1;
+  report.tx_queues[0].sharing = "exclusive";
+  report.tx_queues[0].completion = "inline";
+  report.tx_queues[1].port = 1;
+  report.tx_queues[1].users = 2;
+  report.tx_queues[1].sharing = "spinlock";
+  report.tx_queues[1].completion = "stage";
   report.mempools = {{.name = "penstock_0",
                       .ops = "ring_mp_mc",
                       .size = 8191,

@@ -281,6 +281,42 @@ TEST(ReportJsonTest, ItsKeysInTheirOrder) {
                                                   "rx_pps", "tx_pps", "unaccounted"));
 }
 
+TEST(ReportJsonTest, OfReapsWhatIsKnown) {
+  const Json json = ToJson(After([](Report& r) {
+    r.tx_queues[0].reaps = 40;
+    r.tx_queues[0].empty_reaps = 0;
+    r.tx_queues[0].reaped = 2560;
+    r.tx_queues[0].oldest_pinned_us = 12;
+    r.tx_queues[1].in_flight = 7;
+    r.tx_queues[1].pinned = 5;
+  }));
+  EXPECT_THAT(KeysOf(json["tx_queues"][0]),
+              ElementsAre("port", "queue", "users", "sharing", "completion", "reaps", "empty_reaps",
+                          "reaped", "oldest_pinned_us"));
+  EXPECT_EQ(json["tx_queues"][0]["empty_reaps"], 0);
+  EXPECT_EQ(json["tx_queues"][0]["reaped"], 2560);
+  EXPECT_THAT(KeysOf(json["tx_queues"][1]), ElementsAre("port", "queue", "users", "sharing",
+                                                        "completion", "in_flight", "pinned"));
+  EXPECT_EQ(json["tx_queues"][1]["pinned"], 5);
+}
+
+TEST(ReportJsonTest, ABudgetIsThereWhereThePortHasOne) {
+  const Json json = ToJson(After([](Report& r) { r.tx_queues[1].budget = 96; }));
+  EXPECT_FALSE(json["tx_queues"][0].contains("budget"));
+  EXPECT_EQ(json["tx_queues"][1]["budget"], 96);
+}
+
+TEST(TxQueueReportTest, SendCallsAreThoseThatTheDriverCountsForTheQueue) {
+  TxQueueReport queue;
+  queue.queue = 1;
+  queue.FillFrom({{"tx_q1_sends", 10}, {"tx_q1_send_eagain", 3}, {"tx_q11_sends", 5}});
+  EXPECT_EQ(queue.send_calls, 10u);
+  EXPECT_EQ(queue.eagains, 3u);
+  queue.FillFrom({{"tx_q0_sends", 10}, {"tx_q1_send_eagain", 0}});
+  EXPECT_EQ(queue.send_calls, std::nullopt) << "unknown is no zero";
+  EXPECT_EQ(queue.eagains, 0u);
+}
+
 TEST(ReportJsonTest, ItsValues) {
   const Json json = ToJson(After([](Report& r) { r.drops["no_route"] += 1; }));
   EXPECT_EQ(json["schema"], 1);
