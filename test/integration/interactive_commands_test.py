@@ -26,6 +26,8 @@ show config cores
 show config rxtx
 show config txpkts
 show mempool
+show tx all
+show tx 0
 show port stats all
 show port xstats 0
 show port info 1
@@ -48,6 +50,8 @@ set rxq <rxq>=1
 set txq <txq>=1
 set rxd <rxd>=512
 set txd <txd>=512
+set tx-budget auto
+set tx-budget <tx-budget>=0:auto
 set portlist <portlist>=0,1
 set portmask <mask>=0x3
 set corelist <corelist>=1
@@ -169,7 +173,7 @@ def shown(tap, session, a, b, wire_a, wire_b):
     with tap.case("show plan and show config"):
         expect(re.search(r"^  1 +0\.0 1\.0 +0\.0: 1, exclusive", ask("show plan"), re.M), "plan")
         text = ask("show config")
-        for option, value in (("forward-mode", "io"), ("burst", "32"), ("interactive", "true")):
+        for option, value in (("forward-mode", "io"), ("burst", "32"), ("interactive", "on")):
             expect(re.search(rf"^  {option} +{value} ", text, re.M), f"{option} in {text}")
         expect("plan (" in ask("show config fwd") and "plan (" in ask("show config cores"), "plans")
 
@@ -321,7 +325,7 @@ def rules(tap):
 
 FAULTS = (
     ("strat", '"strat": accepted: start, stop, help, show, clear, port, set, flow, load, quit'),
-    ("show", 'line ends after "show": accepted: fwd, plan, config, mempool, port'),
+    ("show", 'line ends after "show": accepted: fwd, plan, config, mempool, tx, port'),
     ("show port", 'line ends after "show port": accepted: stats, xstats, info, summary'),
     ("show port stats 7", '"7" after "show port stats": accepted: all, 0, 1'),
     ("clear port stats", 'line ends after "clear port stats": accepted: all, 0, 1'),

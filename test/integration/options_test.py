@@ -169,7 +169,7 @@ REFUSED = [
     (NULL, "--portmask=0x2", 1, "--portlist names port 1, which is not there; ports are 0"),
     (NULL, "--tx-first --forward-mode=rxonly", 1, "--tx-first: mode rxonly sends nothing"),
     (NULL, "--portlist=0 --portmask=0x1", 2, "--portmask=0x1: given beside --portlist"),
-    (NULL, "--rss-ip --rss-udp", 2, "--rss-udp=true: given beside --rss-ip; accepted: one of them"),
+    (NULL, "--rss-ip --rss-udp", 2, "--rss-udp=on: given beside --rss-ip; accepted: one of them"),
     (NULL, "-i --tx-first", 2, "--tx-first: accepted: without -i, or with --auto-start"),
 ]
 

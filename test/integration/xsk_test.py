@@ -98,6 +98,31 @@ def neighbourly(tap):
                 expect_balance(report, allowed_drops=report["drops"])
 
 
+def long_packets(tap):
+    with tap.group("long packets"), Veth("port-a") as a, Veth("port-b") as b:
+        for each in (a, b):
+            run(f"ip link set {each.peer} mtu 3000")
+        with tap.case("--max-pkt-len: the longest packet passes"):
+            with Penstock(xsk(a, b), "--max-pkt-len=3000", "--mbuf-size=3500") as penstock, \
+                    Wire(a.peer) as inside, Wire(b.peer) as outside:
+                expect(" mtu 2982 " in run(f"ip link show {a.name}"), "the MTU is not 18 less")
+                sent = frames(20, 2996)
+                expect_frames(exchange(inside, outside, sent), sent, "frames")
+                expect_balance(penstock.finish())
+        with tap.case("--max-pkt-len: the MTU is what it was, at the end"):
+            for each in (a, b):
+                expect(" mtu 1500 " in run(f"ip link show {each.name}"), "another MTU")
+            expect_nothing_left(a, b)
+
+
+def chosen(tap):
+    with tap.group("chosen"), Veth("port-a") as a, \
+            Penstock(xsk(a), "--forward-mode=rxonly", "-i", terminal=True) as penstock, \
+            tap.case("show port info tells what was chosen"):
+        expect("  firmware: native copy budget " in penstock.command("show port info 0"),
+               penstock.command("show port info 0"))
+
+
 def killed(tap):
     with tap.group("SIGKILL"), Veth("port-a") as a, Veth("port-b") as b:
         for round_ in range(3):
@@ -147,6 +172,8 @@ def tests(tap):
     forwarding(tap)
     sharing(tap)
     neighbourly(tap)
+    long_packets(tap)
+    chosen(tap)
     killed(tap)
     capabilities(tap)
 

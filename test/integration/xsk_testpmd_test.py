@@ -29,12 +29,14 @@ MBUFS = 8192
 class Testpmd(Process):
     """dpdk-testpmd at its prompt, on ports of net_xsk."""
 
-    def __init__(self, interfaces, *options, workers=1, devargs="", mbufs=MBUFS):
+    def __init__(self, interfaces, *options, workers=1, devargs="", mbufs=MBUFS,
+                 preexec=None):
         vdevs = [f"--vdev=net_xsk{i},iface={getattr(each, 'name', each)}{devargs}"
                  for i, each in enumerate(interfaces)]
         super().__init__(["dpdk-testpmd", "--no-huge", "-m", "256", "--no-pci", "--no-telemetry",
                           "--no-shconf", lcores(workers), "-d", DRIVER, *vdevs, "--", "-i",
-                          f"--total-num-mbufs={mbufs}", "--no-mlockall", *options], terminal=True)
+                          f"--total-num-mbufs={mbufs}", "--no-mlockall", *options], preexec=preexec,
+                         terminal=True)
         try:
             self.wait_for(PROMPT)
         except BaseException:
@@ -174,6 +176,16 @@ def receiving(tap):
             expect_clean(a)
 
 
+def long_packets(tap):
+    with tap.group("long packets"), Veth("port-a") as a, \
+            Testpmd([a], "--max-pkt-len=9018", "--enable-scatter") as testpmd, \
+            tap.case("--max-pkt-len is the interface's MTU, and 18 more"):
+        expect_equal(pathlib.Path(f"/sys/class/net/{a.name}/mtu").read_text().strip(), "9000", "MTU")
+        expect("MTU: 9000" in testpmd.command("show port info 0"), "MTU shown")
+        testpmd.quit()
+        expect_clean(a)
+
+
 def information(tap):
     with tap.group("information"), Veth("port-a") as a, \
             Testpmd([a], devargs=",xdp_mode=skb,budget=64") as testpmd:
@@ -248,6 +260,7 @@ def tests(tap):
     forwarding(tap)
     sending(tap)
     receiving(tap)
+    long_packets(tap)
     information(tap)
     refusals(tap)
 
