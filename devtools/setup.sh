@@ -68,6 +68,7 @@ packages=(
   python3-cryptography     # scapy's ciphers for ESP
   bpftool                  # XDP programs and maps left behind
   spin                     # models of what lcores share
+  strace                   # how often a driver that does not count calls the kernel
   procps                   # process lists of the restart tests
   git                      # the checks look at tracked files only
   shellcheck               # shell scripts

@@ -20,9 +20,9 @@ PATIENCE_S = 60  # For one command, on a machine where others are busy too.
 
 
 class DpdkProcess:
-    def __init__(self, arguments, prompt, worker_lcore, file_prefix):
+    def __init__(self, arguments, prompt, worker_lcore, file_prefix, name=None):
         """Starts `arguments` and waits for its first prompt. Use in a with statement."""
-        self.name = os.path.basename(arguments[0])
+        self.name = name or os.path.basename(arguments[0])
         self.prompt = prompt.encode()
         self.worker_lcore = worker_lcore
         self.file_prefix = file_prefix

@@ -29,12 +29,12 @@ import itertools
 import os
 import pathlib
 import statistics
-import subprocess
 import tempfile
 import time
 
 import measure
 from dpdk_process import DpdkProcess
+from hugepages import hugepage_memory
 
 SUMMARY = "every forwarding mode against dpdk-testpmd, on net_null and with real frames"
 TARGETS = ["app/penstock/penstock"]
@@ -74,8 +74,6 @@ MOST_BURST = {"icmpecho": 128}
 
 EAL = ["--no-pci", "--no-shconf", "--no-telemetry"]
 NO_HUGE = ["--no-huge", "-m", "512"]
-HUGEPAGES = 512  # Of 2 MiB: enough for as many processes as look for the best setting at once.
-NR_HUGEPAGES = pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")
 COMMON = ["-i", "--port-topology=loop", "--rxq=1", "--txq=1", "--rxd=1024", "--txd=1024",
           "--total-num-mbufs=16384", "--mbuf-size=2176"]
 
@@ -86,30 +84,6 @@ LIVES = 4
 QUICK_LIVES = 2
 LCORES = (0, 1)
 serial = itertools.count()
-
-
-@contextlib.contextmanager
-def hugepage_memory():
-    """EAL arguments for memory in hugepages, reserved for as long as the context lasts."""
-    before = int(NR_HUGEPAGES.read_text())
-    with tempfile.TemporaryDirectory(prefix="penstock-bench-huge-") as folder:
-        try:
-            NR_HUGEPAGES.write_text(str(before + HUGEPAGES))
-            if int(NR_HUGEPAGES.read_text()) < before + HUGEPAGES:
-                raise measure.Failed(f"this machine has no memory for {HUGEPAGES} hugepages")
-            mounted = subprocess.run(["mount", "-t", "hugetlbfs", "-o", "pagesize=2M", "none", folder],
-                                     check=False).returncode == 0
-            if not mounted:
-                raise measure.Failed("cannot mount hugetlbfs: run as root")
-            try:
-                yield [f"--huge-dir={folder}", "--huge-unlink=always"]
-            finally:
-                subprocess.run(["umount", folder], check=True)
-        except OSError as error:
-            raise measure.Failed(f"cannot reserve hugepages: {error}") from error
-        finally:
-            with contextlib.suppress(OSError):
-                NR_HUGEPAGES.write_text(str(before))
 
 
 @contextlib.contextmanager

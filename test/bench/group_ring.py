@@ -22,7 +22,9 @@ def goal(name):
 def run(options):
     pairs = options.pairs or (6 if options.quick else 100)
     turn_ms = min(options.window_ms or 5, 20)
-    print(f"ring: {pairs} pairs of {turn_ms} ms in one process; CPU time per packet", flush=True)
+    print(measure.calibration(6 if options.quick else 20), flush=True)
+    print(f"ring: {pairs} pairs of {turn_ms} ms in one process; CPU time per packet; exclusive: 1 core, "
+          "outside and split: 2", flush=True)
     result = subprocess.run([str(PROGRAM), f"--pairs={pairs}", f"--turn-ms={turn_ms}"],
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if result.returncode != 0:

@@ -88,7 +88,7 @@ struct OneLock {
     return std::min(n, kRing - used);
   }
   void Store(const Entry* entries, uint32_t n) {
-    for (uint32_t i = 0; i < n; ++i) ring.entries[(next + i) & (kRing - 1)] = entries[i];
+    ring.Write(next, entries, n);  // as ours does: the lock is what differs
     next += n;
     std::atomic_ref(*ring.producer).store(next, std::memory_order_release);
   }
