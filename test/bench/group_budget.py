@@ -20,7 +20,7 @@ import time
 
 import measure
 from dpdk_process import DpdkProcess
-from group_xsk import wire
+from xsk_rig import wires
 
 SUMMARY = "TX budgets over veth, stock net_af_xdp and net_xsk: 32, tuned, the best fixed one"
 TARGETS = ["app/penstock/penstock", "test/bench/drop.bpf.o"]
@@ -39,7 +39,7 @@ serial = itertools.count()
 
 @contextlib.contextmanager
 def penstock(vdev, burst):
-    with wire() as namespace:
+    with wires(("out0", "drop0")) as namespace:
         prefix = f"bench-{os.getpid()}-{next(serial)}"
         cpus = sorted(os.sched_getaffinity(0))
         arguments = ["ip", "netns", "exec", namespace, str(PENSTOCK), f"--lcores=0@{cpus[0]},1@{cpus[-1]}",

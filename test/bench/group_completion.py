@@ -20,9 +20,9 @@ import subprocess
 import tempfile
 import time
 
-import group_xsk
 import measure
 from dpdk_process import DpdkProcess
+from xsk_rig import LCORES, shell, wires
 
 SUMMARY = "completions taken back by a stage against inline, penstock's txonly on net_xsk"
 TARGETS = ["app/penstock/penstock", "test/bench/drop.bpf.o"]
@@ -32,16 +32,17 @@ PENSTOCK = pathlib.Path(__file__).resolve().parents[2] / "build" / "app" / "pens
 BURSTS = (32, 64, 256)
 BUSY_AGE_US = 100  # --completion-age's default.
 MOST_EMPTY = 0.0005
+RUN_IN_S = 0.05
 serial = itertools.count()
 
 
 @contextlib.contextmanager
 def late_wire():
     """A wire whose far end receives on a thread of the kernel's, on the first processor."""
-    with group_xsk.wire() as namespace:
+    with wires(("out0", "drop0")) as namespace:
         before = napi_threads()
-        group_xsk.shell("ip", "netns", "exec", namespace, "sh", "-c",
-                        "echo 1 >/sys/class/net/in0/threaded")
+        shell("ip", "netns", "exec", namespace, "sh", "-c",
+              "echo 1 >/sys/class/net/drop0/threaded")
         for thread in napi_threads() - before:
             with contextlib.suppress(OSError):
                 os.sched_setaffinity(thread, {min(os.sched_getaffinity(0))})
@@ -50,14 +51,14 @@ def late_wire():
 
 def napi_threads():
     done = subprocess.run(["ps", "-eo", "pid=,comm="], stdout=subprocess.PIPE, text=True, check=True)
-    return {int(line.split()[0]) for line in done.stdout.splitlines() if "napi/in0" in line}
+    return {int(line.split()[0]) for line in done.stdout.splitlines() if "napi/drop0" in line}
 
 
 @contextlib.contextmanager
 def penstock(namespace, completion, burst):
     prefix = f"bench-{os.getpid()}-{next(serial)}"
     cpus = sorted(os.sched_getaffinity(0))
-    first, worker = group_xsk.LCORES
+    first, worker = LCORES
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as run_dir:
         arguments = ["ip", "netns", "exec", namespace, str(PENSTOCK),
                      f"--lcores={first}@{cpus[0]},{worker}@{cpus[-1]}", f"--file-prefix={prefix}",
@@ -73,12 +74,29 @@ def xstats(process):
             re.findall(r"(\w+): (\d+)", process.command("show port xstats 0"))}
 
 
+def turn(process, window_s):
+    """(packets per second, CPU nanoseconds of the lcore per packet), by the driver's count."""
+    before, _ = process.packets("TX")
+    cpu_before_ns = process.worker_cpu_ns()
+    process.start()
+    time.sleep(RUN_IN_S)
+    first, first_ns = process.packets("TX")
+    time.sleep(window_s)
+    last, last_ns = process.packets("TX")
+    process.stop()
+    after, _ = process.packets("TX")
+    cpu_ns = process.worker_cpu_ns() - cpu_before_ns
+    if last <= first or cpu_ns <= 0:
+        raise measure.Failed(f"no packets moved in {window_s} s")
+    return (last - first) * 1e9 / (last_ns - first_ns), cpu_ns / (after - before)
+
+
 def compare(burst, pairs, window_s):
     """The rows of one burst."""
     with late_wire() as here, late_wire() as there, penstock(here, "stage", burst) as stage, \
             penstock(there, "inline", burst) as inline:
-        results = measure.in_turns(lambda: group_xsk.turn(stage, window_s),
-                                   lambda: group_xsk.turn(inline, window_s), pairs)
+        results = measure.in_turns(lambda: turn(stage, window_s),
+                                   lambda: turn(inline, window_s), pairs)
         name = f"completion.txonly.{burst}"
         rates = [(mine[0] / 1e6, other[0] / 1e6) for mine, other in results]
         costs = [(mine[1], other[1]) for mine, other in results]
